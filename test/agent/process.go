@@ -2,17 +2,16 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"syscall"
 	"time"
 
 	"nodal/test/pace"
+	"nodal/test/process"
 )
 
 const (
@@ -20,15 +19,14 @@ const (
 	stopTimeout  = 20 * time.Second
 )
 
-// Agent is one kubelet process, which may be ended and started again.
+// Agent is one kubelet process, which may end and be started again.
 type Agent struct {
 	Config
 
-	cmd   *exec.Cmd
-	ended chan struct{} // closed when the process is no more
+	process process.Process
 }
 
-// New is an agent that does not run yet.
+// New returns an agent that is not started yet.
 func New(c Config) *Agent { return &Agent{Config: c} }
 
 // Start runs the binary and waits until its API answers.
@@ -39,83 +37,47 @@ func (a *Agent) Start() error {
 	return a.waitAnswer()
 }
 
-// Launch runs the binary and does not wait for it.
+// Launch runs the binary and returns without waiting for its API.
 func (a *Agent) Launch() error {
 	args, err := a.write()
 	if err != nil {
 		return err
 	}
-	log, err := os.OpenFile(a.logPath(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return fmt.Errorf("open the agent's log: %w", err)
+	a.process = process.Process{
+		Path: a.Binary, Args: args, Log: a.logPath(),
+		// Ctrl-C goes to the program that runs the agent, not to the agent.
+		Attr: &syscall.SysProcAttr{Setpgid: true},
 	}
-	defer log.Close()
-	cmd := exec.Command(a.Binary, args...)
-	cmd.Stdout, cmd.Stderr = log, log
-	// A signal from the terminal is for who runs the agent, not for the agent.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("start %s: %w", a.Binary, err)
-	}
-	a.cmd, a.ended = cmd, make(chan struct{})
-	go func(ended chan struct{}) {
-		cmd.Wait() // the process state keeps how it ended
-		close(ended)
-	}(a.ended)
-	return nil
+	return a.process.Start()
 }
 
-// Pid is the running process's.
-func (a *Agent) Pid() int { return a.cmd.Process.Pid }
+// Pid returns the process ID of the running agent.
+func (a *Agent) Pid() int { return a.process.Pid() }
 
 // Stop asks the agent to end and waits until it has.
 func (a *Agent) Stop() error {
-	if a.cmd == nil {
+	if !a.process.Running() {
 		return nil
 	}
-	if err := a.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+	if err := a.process.Stop(syscall.SIGTERM, pace.Of(stopTimeout)); err != nil {
 		return fmt.Errorf("stop the agent: %w", err)
 	}
-	select {
-	case <-a.ended:
-	case <-time.After(pace.Of(stopTimeout)):
-		a.Kill()
-		return fmt.Errorf("stop the agent: it was still there after %s and was killed", pace.Of(stopTimeout))
-	}
-	code := a.cmd.ProcessState.ExitCode()
-	a.cmd = nil
-	if code != 0 {
+	if code := a.process.Code(); code != 0 {
 		return fmt.Errorf("stop the agent: it ended with code %d", code)
 	}
 	return nil
 }
 
 // Kill ends the agent with SIGKILL.
-func (a *Agent) Kill() {
-	if a.cmd == nil {
-		return
-	}
-	a.cmd.Process.Kill() // fails only if it is gone already
-	<-a.ended
-	a.cmd = nil
-}
+func (a *Agent) Kill() { a.process.Kill() }
 
 // Wait waits for an agent that ends by itself and returns its exit code.
-func (a *Agent) Wait(ctx context.Context) (int, error) {
-	select {
-	case <-a.ended:
-		code := a.cmd.ProcessState.ExitCode()
-		a.cmd = nil
-		return code, nil
-	case <-ctx.Done():
-		return 0, fmt.Errorf("wait for the agent to end: %w", ctx.Err())
-	}
-}
+func (a *Agent) Wait(ctx context.Context) (int, error) { return a.process.Wait(ctx) }
 
-// HTTP is a client that speaks to the agent's socket, whatever the host of a URL.
+// HTTP returns a client that connects to the agent's socket, whatever the host of a URL.
 func (a *Agent) HTTP() *http.Client {
 	return &http.Client{Transport: &http.Transport{
-		DisableKeepAlives: true, // it outlives no restart
+		DisableKeepAlives: true, // no connection survives a restart
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", a.Socket)
 		},
@@ -134,8 +96,8 @@ func (a *Agent) waitAnswer() error {
 		}
 		select {
 		case <-tick.C:
-		case <-a.ended:
-			return fmt.Errorf("the agent ended by itself:\n%s", a.LogTail())
+		case <-a.process.Ended():
+			return a.process.Alive()
 		case <-ctx.Done():
 			return fmt.Errorf("wait for the agent: %w", err)
 		}
@@ -160,7 +122,7 @@ func (a *Agent) answers(ctx context.Context) error {
 
 func (a *Agent) logPath() string { return filepath.Join(a.Dir, "agent.log") }
 
-// Log returns the agent's log so far, over all its restarts.
+// Log returns the agent's log over all its starts.
 func (a *Agent) Log() string {
 	data, err := os.ReadFile(a.logPath())
 	if err != nil {
@@ -169,8 +131,5 @@ func (a *Agent) Log() string {
 	return string(data)
 }
 
-// LogTail is the end of the log.
-func (a *Agent) LogTail() string {
-	log := a.Log()
-	return log[max(0, len(log)-8000):]
-}
+// LogTail returns the end of the log.
+func (a *Agent) LogTail() string { return a.process.LogTail() }

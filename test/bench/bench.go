@@ -10,27 +10,27 @@ import (
 	"time"
 )
 
-// sizes says how much is measured.
+// sizes says how much the benchmark measures.
 type sizes struct {
 	singles  int   // pods one by one
 	bursts   []int // pods at once
-	repeats  int   // of bursts, restarts and streams
-	changes  int   // kills, edits
-	restart  int   // pods that run while the agent is restarted
-	crowds   []int // pods that idle
+	repeats  int   // repetitions of bursts, restarts and streams
+	changes  int   // number of kills and edits
+	restart  int   // pods that run while the agent restarts
+	crowds   []int // numbers of idle pods
 	idle     time.Duration
-	settle   time.Duration // before an idle window
+	settle   time.Duration // pause before an idle node is measured
 	requests int
 	scrapes  int
-	growth   []int // pods of a made-up node
+	growth   []int // numbers of pods on a made-up node
 	logBytes int
 	probes   int           // HTTP probes, each once a second
-	probing  time.Duration // how long they are asked
+	probing  time.Duration // how long the probes run
 
-	imageBytes int64 // of an image that many pods share
+	imageBytes int64 // size of an image that many pods share
 
 	bound  int           // pods that a cluster binds at once
-	minute time.Duration // of an idle node in a cluster: a lease is renewed every ten seconds
+	minute time.Duration // how long an idle node in a cluster is watched: it renews a lease every ten seconds
 }
 
 var fullSizes = sizes{
@@ -47,25 +47,24 @@ var quickSizes = sizes{
 	imageBytes: 2_000_000, bound: 2, minute: time.Second,
 }
 
-// binaries are the kubelets to measure; no peer is an empty path. The bundle is
-// the directory of the runtime that ours brings along, parts is that of a control
-// plane's programs.
+// binaries holds the kubelets to measure: ours, and a peer unless its path is empty. bundle is the
+// directory of our kubelet's runtime, parts that of the control plane's programs.
 type binaries struct{ nodal, peer, bundle, parts string }
 
 // suite is one run of all sections over all columns.
 type suite struct {
-	t        testing.TB // whose clean-up undoes everything
+	t        testing.TB // its clean-up undoes everything
 	sizes    sizes
 	binaries binaries
 	columns  []*column
 	rows     []*row
-	section  string   // that is being measured
-	gaps     []string // what could not be measured
-	notes    []string // what the table does not say
-	pods     int      // made so far; each has a name of its own
+	section  string   // the section under way
+	gaps     []string // measurements that failed
+	notes    []string // notes below the table
+	pods     int      // the number of pods made so far, from which names come
 	progress io.Writer
 	started  time.Time
-	load     string // of the machine when it began
+	load     string // the load of the machine when the run began
 }
 
 type section struct {
@@ -80,7 +79,7 @@ func (b *suite) sections() []section {
 	}
 }
 
-// newBench brings up a containerd for each column and the kubelets on them.
+// newBench starts a containerd for each column, and the kubelets on them.
 func newBench(t testing.TB, bin binaries, amounts sizes) *suite {
 	b := &suite{t: t, sizes: amounts, binaries: bin, progress: io.Discard, started: time.Now(), load: loadAverage()}
 	b.columns = append(b.columns, newRaw(t))
@@ -122,7 +121,7 @@ func (b *suite) run(ctx context.Context, only string) error {
 	return nil
 }
 
-// warmUp pulls the images and runs a pod, so that no first sample pays for it.
+// warmUp pulls the images and runs a pod, so that the first sample is not slower than the others.
 func (b *suite) warmUp(ctx context.Context, c *column) error {
 	if err := c.pull(ctx, "probe", "probe2", "busybox"); err != nil {
 		return err
@@ -134,8 +133,8 @@ func (b *suite) warmUp(ctx context.Context, c *column) error {
 	return c.clear(ctx, pods...)
 }
 
-// each takes one measurement of every column. A peer that fails is left out of
-// the rest of the section; the others have to work.
+// each runs one measurement on every column. A peer that fails is left out of the rest of the
+// section; other columns must not fail.
 func (b *suite) each(measure func(*column) error) error {
 	for _, c := range b.columns {
 		err := measure(c)
@@ -151,7 +150,7 @@ func (b *suite) each(measure func(*column) error) error {
 	return nil
 }
 
-// eachAgent leaves out the column that is no process.
+// eachAgent runs one measurement on every column that is a process.
 func (b *suite) eachAgent(measure func(*column) error) error {
 	return b.each(func(c *column) error {
 		if c.process == nil {
@@ -161,12 +160,12 @@ func (b *suite) eachAgent(measure func(*column) error) error {
 	})
 }
 
-// add puts a row into the table.
+// add adds a row to the table.
 func (b *suite) add(what, unit string, values map[string]float64, goal aim) {
 	b.rows = append(b.rows, &row{what: what, unit: unit, values: values, aim: goal})
 }
 
-// newPods makes n pods with names that were not used before.
+// newPods returns n pods with unused names.
 func (b *suite) newPods(c *column, n int) []pod {
 	var made []pod
 	for range n {

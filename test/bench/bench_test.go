@@ -12,8 +12,8 @@ import (
 	"nodal/test/agent"
 )
 
-// Our own binary stands in for the peer: upstream's configuration starts it,
-// and it takes pods from a directory as the peer does.
+// Our own binary stands in for the peer: it accepts upstream's configuration, and takes pods from a
+// directory as the peer does.
 func TestQuickRunFillsEveryRow(t *testing.T) {
 	binary, err := agent.Build(t.TempDir())
 	if err != nil {
@@ -39,8 +39,8 @@ func TestQuickRunFillsEveryRow(t *testing.T) {
 					t.Errorf("%s: %s has %v, want none", r.what, column, got)
 				}
 			case strings.Contains(r.what, "CPU"), strings.Contains(r.what, "a minute"), column == peerColumn && onlyOurs(r):
-				// The kernel counts CPU time in steps that a short run may not reach, and
-				// an idle node asks nothing for seconds.
+				// The kernel counts CPU time in steps that a short run may not reach, and an idle
+				// node may send no request for seconds.
 			case !measured || got <= 0:
 				t.Errorf("%s: %s has %v, want a number above zero", r.what, column, got)
 			}
@@ -48,7 +48,7 @@ func TestQuickRunFillsEveryRow(t *testing.T) {
 	}
 }
 
-// What the peer cannot do once says nothing of the sections that follow.
+// A peer that fails in one section is measured in the next.
 func TestAPeerThatFailsIsLeftOutOfTheSection(t *testing.T) {
 	all := []*column{{name: nodalColumn}, {name: peerColumn}, {name: rawColumn}}
 	b := &suite{columns: all, section: "logs"}
@@ -69,7 +69,7 @@ func TestAPeerThatFailsIsLeftOutOfTheSection(t *testing.T) {
 	}
 }
 
-// onlyOurs are the rows for what a peer does not have.
+// onlyOurs lists the rows for features that a peer lacks.
 func onlyOurs(r *row) bool {
 	for _, way := range []string{"watcher", "REST", "gRPC", "HTTP probes", "made-up pods", "own runtime", "the node's own", "10 volumes", "ConfigMap"} {
 		if strings.Contains(r.what, way) {
@@ -105,7 +105,7 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-func TestPowerIsThatOfTheGrowth(t *testing.T) {
+func TestPowerIsTheSlopeOfTheLogarithms(t *testing.T) {
 	for name, c := range map[string]struct {
 		costs []float64
 		want  float64

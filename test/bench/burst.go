@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// rawBound is the second way raw tries a burst: many calls at once are not the
-// fastest way on every machine, and raw is to be the best there is.
+// rawBound limits the calls of raw's second try: on some machines many calls at once are slower,
+// and raw has to be as fast as possible.
 const rawBound = 6
 
 // burst posts many pods at once and waits until all have started.
@@ -53,7 +53,7 @@ func (b *suite) oneBurst(ctx context.Context, c *column, n int, took samples) er
 	return pause(ctx, b.sizes.settle/3)
 }
 
-// pause lets the machine come to rest after many pods.
+// pause waits for the machine to come to rest after many pods.
 func pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// change does something to running pods, one by one, and waits for what follows.
-// It gets a fresh pod and returns how long it took.
+// change calls do for a fresh pod, n times a column, and collects how long each change took.
 func (b *suite) change(ctx context.Context, n int, do func(*column, pod) (time.Duration, error)) (samples, error) {
 	took := samples{}
 	for i := range n {
@@ -34,8 +33,7 @@ func (b *suite) change(ctx context.Context, n int, do func(*column, pod) (time.D
 	return took, nil
 }
 
-// kill ends a container's process behind the kubelet's back. A first crash is
-// not backed off.
+// kill ends a container's process behind the kubelet's back. A first crash has no back-off.
 func (b *suite) kill(ctx context.Context) error {
 	took, err := b.change(ctx, b.sizes.changes, func(c *column, p pod) (time.Duration, error) {
 		_, pid, err := c.truth.container(ctx, p)
@@ -77,7 +75,7 @@ func (b *suite) edit(ctx context.Context) error {
 	return nil
 }
 
-// delete waits until the runtime has nothing left of the pod.
+// delete deletes pods and waits until the runtime has nothing of them.
 func (b *suite) delete(ctx context.Context) error {
 	took, err := b.change(ctx, b.sizes.changes, func(c *column, p pod) (time.Duration, error) {
 		began := time.Now()

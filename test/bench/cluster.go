@@ -14,10 +14,10 @@ type joined struct {
 	writes, requests, anonymous map[string]float64
 }
 
-// cluster has each kubelet join a control plane in turn, and binds pods to it. It
-// comes last: the kubelets that stand alone make room.
+// cluster joins each kubelet to a control plane in turn, and binds pods to it. It comes last,
+// because the standalone kubelets end for it.
 func (b *suite) cluster(ctx context.Context) error {
-	if err := b.eachAgent(func(c *column) error { return c.process.end(syscall.SIGTERM) }); err != nil {
+	if err := b.eachAgent(func(c *column) error { return c.process.Stop(syscall.SIGTERM, stopTimeout) }); err != nil {
 		return err
 	}
 	control, err := newControl(ctx, b.t, b.binaries.parts)
@@ -39,7 +39,8 @@ func (b *suite) cluster(ctx context.Context) error {
 	return nil
 }
 
-// addMemory compares with the node that is no member, if it was measured.
+// addMemory adds a row that compares the memory with a node outside a cluster, if that was
+// measured.
 func (b *suite) addMemory(anonymous map[string]float64) {
 	for _, r := range b.rows {
 		if alone, known := r.values[nodalColumn]; known && r.what == crowdMemory(b.most()) {
@@ -49,16 +50,16 @@ func (b *suite) addMemory(anonymous map[string]float64) {
 	b.add(fmt.Sprintf("in a cluster: anonymous memory with %d pods (raw: ours without a cluster)", b.most()), "MiB", anonymous, moreThanRaw(15, "MiB"))
 }
 
-// most is the number of pods in the greatest crowd.
+// most returns the number of pods in the greatest crowd.
 func (b *suite) most() int { return b.sizes.crowds[len(b.sizes.crowds)-1] }
 
-// member is the life of one kubelet in the cluster.
+// member measures one kubelet in the cluster, from its start to its end.
 func (b *suite) member(ctx context.Context, control *control, name string, f joined) (err error) {
 	m, err := newMember(ctx, b.t, control, name, b.binaries)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, m.process.end(syscall.SIGTERM)) }()
+	defer func() { err = errors.Join(err, m.process.Stop(syscall.SIGTERM, stopTimeout)) }()
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
 	if m.seen, err = control.watch(watching); err != nil {
@@ -70,7 +71,7 @@ func (b *suite) member(ctx context.Context, control *control, name string, f joi
 		if err != nil {
 			return err
 		}
-		if i > 0 { // the first one finds everything cold
+		if i > 0 { // the first start finds cold caches
 			f.one[name] = append(f.one[name], took...)
 		}
 		if err := m.unbind(ctx, pods); err != nil {
@@ -95,7 +96,7 @@ func (b *suite) member(ctx context.Context, control *control, name string, f joi
 	return b.idleMember(ctx, m, f)
 }
 
-// idleMember looks at a kubelet that has many pods and nothing to do.
+// idleMember measures a kubelet that has many pods and no work.
 func (b *suite) idleMember(ctx context.Context, m *member, f joined) error {
 	if _, err := m.bind(ctx, b.newPods(m.column, b.most()-b.sizes.bound)); err != nil {
 		return err
@@ -115,6 +116,6 @@ func (b *suite) idleMember(ctx context.Context, m *member, f joined) error {
 		return err
 	}
 	f.requests[m.name] = float64(after.all-before.all) * float64(time.Minute) / float64(b.sizes.minute)
-	_, f.anonymous[m.name], err = memory(m.process.pid())
+	_, f.anonymous[m.name], err = memory(m.process.Pid())
 	return err
 }

@@ -7,11 +7,12 @@ import (
 
 	runtimev1 "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"nodal/test/process"
 	"nodal/test/rig"
 )
 
-// kubelet runs pods. Post, Edit and Delete hand over what is wanted; only raw
-// has done it when they return. Killed tells raw what the others notice.
+// kubelet runs pods. Post, Edit and Delete change what is wanted; only raw has it done when they
+// return. Killed reports a killed container to raw; real kubelets notice by themselves.
 type kubelet interface {
 	Post(ctx context.Context, pods ...pod) error
 	Edit(ctx context.Context, p pod) error
@@ -19,20 +20,19 @@ type kubelet interface {
 	Delete(ctx context.Context, pods ...pod) error
 }
 
-// column is a kubelet with a runtime of its own.
+// column is one kubelet on a runtime of its own.
 type column struct {
 	kubelet
 	name    string
 	rt      *rig.Runtime
 	truth   truth
-	process *process // nil: no process, but calls by hand
-	web     *web     // its kubelet paths; nil without a process
-	lazy    bool     // takes up to a minute to remove what is deleted
-	suffix  string   // that it puts behind a pod's name
+	process *process.Process // nil for raw, which is no process
+	web     *web             // the HTTP paths of a kubelet; nil without a process
+	lazy    bool             // it takes up to a minute to remove a deleted pod
+	suffix  string           // the suffix that it appends to a pod's name
 }
 
-// run posts pods and returns when the last of them started, with the time that
-// took.
+// run posts pods, and returns how long it took until the last of them started.
 func (c *column) run(ctx context.Context, pods ...pod) (time.Duration, error) {
 	began := time.Now()
 	if err := c.Post(ctx, pods...); err != nil {
@@ -42,7 +42,7 @@ func (c *column) run(ctx context.Context, pods ...pod) (time.Duration, error) {
 	return started.Sub(began), err
 }
 
-// clear deletes pods and waits, but not for a lazy kubelet to sweep.
+// clear deletes pods and waits for that, except for a lazy kubelet.
 func (c *column) clear(ctx context.Context, pods ...pod) error {
 	if err := c.Delete(ctx, pods...); err != nil {
 		return err
@@ -53,7 +53,7 @@ func (c *column) clear(ctx context.Context, pods ...pod) error {
 	return c.truth.gone(ctx, pods...)
 }
 
-// pull has the runtime hold images.
+// pull has the runtime pull images.
 func (c *column) pull(ctx context.Context, images ...string) error {
 	for _, image := range images {
 		spec := &runtimev1.ImageSpec{Image: c.rt.Image(image)}
@@ -64,7 +64,7 @@ func (c *column) pull(ctx context.Context, images ...string) error {
 	return nil
 }
 
-// samplesOf is fewer where each takes a minute.
+// samplesOf returns the number of samples: fewer than n where each takes a minute.
 func (c *column) samplesOf(n int) int {
 	if c.lazy {
 		return min(n, 2)

@@ -20,14 +20,14 @@ import (
 	"nodal/test/plane"
 )
 
-// control is a control plane that notes what nodes ask of it.
+// control is a control plane that logs the requests of nodes.
 type control struct {
 	*plane.Plane
 	client *http.Client
-	audit  string // file
+	audit  string // path of the audit log
 }
 
-// auditPolicy has each request of a node noted once, when it was answered.
+// auditPolicy logs each request of a node once, after its answer.
 const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived, ResponseStarted]
@@ -62,14 +62,13 @@ func newControl(ctx context.Context, t testing.TB, parts string) (*control, erro
 	if err != nil {
 		return nil, err
 	}
-	client.Timeout = 0 // a watch goes on and on
+	client.Timeout = 0 // a watch has no end
 	c := &control{p, client, audit}
-	// Pods need it, and there is no controller here that makes it.
+	// Pods need a service account, and no controller makes one here.
 	return c, c.ask(ctx, http.MethodPost, "/api/v1/namespaces/default/serviceaccounts", "kind: ServiceAccount\napiVersion: v1\nmetadata: {name: default}\n", nil)
 }
 
-// ask has the API server do something, as the admin, and reads the answer into
-// what is given.
+// ask sends a request as the admin, and decodes the answer.
 func (c *control) ask(ctx context.Context, method, path, body string, answer any) error {
 	response, err := c.open(ctx, method, path, body)
 	if err != nil {
@@ -107,14 +106,14 @@ func (c *control) open(ctx context.Context, method, path, body string) (*http.Re
 	return response, nil
 }
 
-// sightings records what a watcher has seen of pods.
+// sightings records what a watch has shown of pods.
 type sightings struct {
 	mu      sync.Mutex
-	running map[string]time.Time // since when it knows
+	running map[string]time.Time // when the watch first showed the pod as running
 	gone    map[string]bool
 }
 
-// watch reads what becomes of pods until the context ends.
+// watch follows the pods until the context ends.
 func (c *control) watch(ctx context.Context) (*sightings, error) {
 	response, err := c.open(ctx, http.MethodGet, "/api/v1/namespaces/default/pods?watch=1", "")
 	if err != nil {
@@ -130,7 +129,7 @@ func (c *control) watch(ctx context.Context) (*sightings, error) {
 				Object corev1.Pod
 			}
 			if events.Decode(&event) != nil {
-				return // who waits for a sighting gives up
+				return // callers that wait for a sighting give up
 			}
 			s.note(event.Type, &event.Object)
 		}
@@ -152,12 +151,12 @@ func (s *sightings) note(kind string, p *corev1.Pod) {
 // requests counts a node's requests to its API server.
 type requests struct{ all, statuses int }
 
-// requestsOf reads what was noted of a node.
+// requestsOf reads a node's requests from the audit log.
 func (c *control) requestsOf(user string) (requests, error) {
 	var found requests
 	text, err := os.ReadFile(c.audit)
 	if err != nil {
-		return found, fmt.Errorf("read what was asked: %w", err)
+		return found, fmt.Errorf("read the audit log: %w", err)
 	}
 	for line := range bytes.Lines(text) {
 		var note struct {
@@ -166,7 +165,7 @@ func (c *control) requestsOf(user string) (requests, error) {
 			ObjectRef struct{ Resource, Subresource string }
 		}
 		if err := json.Unmarshal(line, &note); err != nil || note.User.Username != user {
-			continue // the last line may not be whole yet
+			continue // the last line may be incomplete
 		}
 		found.all++
 		if note.ObjectRef.Resource == "pods" && note.ObjectRef.Subresource == "status" && note.Verb != "get" {

@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// crowd looks at what agents cost that have nothing to do, with more and more
-// pods. All agents idle at the same time. They are started anew for that: what the pods
-// of other sections left in their heaps is no cost of an empty node.
+// crowd measures idle agents with more and more pods. All agents idle at the same time. They
+// restart first: an empty node must not pay for the heap that other sections left.
 func (b *suite) crowd(ctx context.Context) error {
 	err := b.eachAgent(func(c *column) error { return c.restart(ctx, syscall.SIGTERM, 0, samples{}, samples{}) })
 	if err != nil {
@@ -33,7 +32,7 @@ func (b *suite) crowd(ctx context.Context) error {
 	return b.eachAgent(func(c *column) error { return c.clear(ctx, pods[c]...) })
 }
 
-// gather has each agent run so many pods.
+// gather brings each agent up to n pods.
 func (b *suite) gather(ctx context.Context, pods map[*column][]pod, n int) error {
 	return b.eachAgent(func(c *column) error {
 		more := b.newPods(c, n-len(pods[c]))
@@ -48,14 +47,14 @@ func (b *suite) gather(ctx context.Context, pods map[*column][]pod, n int) error
 	})
 }
 
-// idle measures a quiet while of all agents and their runtimes.
+// idle measures a quiet period of all agents and their runtimes.
 func (b *suite) idle(ctx context.Context, n int) error {
 	if err := pause(ctx, b.sizes.settle); err != nil {
 		return err
 	}
 	own, runtime := newUsage(), newUsage()
 	look := func(c *column) error {
-		if err := own.look(c.name, c.process.pid()); err != nil {
+		if err := own.look(c.name, c.process.Pid()); err != nil {
 			return err
 		}
 		return runtime.look(c.name, c.rt.Pid)
@@ -72,7 +71,7 @@ func (b *suite) idle(ctx context.Context, n int) error {
 	resident, anonymous := map[string]float64{}, map[string]float64{}
 	err := b.eachAgent(func(c *column) error {
 		var err error
-		resident[c.name], anonymous[c.name], err = memory(c.process.pid())
+		resident[c.name], anonymous[c.name], err = memory(c.process.Pid())
 		return err
 	})
 	if err != nil {
@@ -95,7 +94,7 @@ func (b *suite) idle(ctx context.Context, n int) error {
 
 func crowdMemory(pods int) string { return fmt.Sprintf("%d idle pods: anonymous memory", pods) }
 
-// usage is the share of a core that processes use between two looks.
+// usage measures the share of a core that processes use between two readings.
 type usage struct {
 	used  map[string]time.Duration
 	at    map[string]time.Time
@@ -130,16 +129,16 @@ func (b *suite) getPods(ctx context.Context, n int) error {
 	return nil
 }
 
-// reads are of one path, so many times.
+// reads describes repeated reads of one path.
 type reads struct {
 	path        string
-	peers       string // the peer's path, if it is another
+	peers       string // the peer's path, if it differs
 	times       int
 	apart       time.Duration
 	aim, cpuAim aim
 }
 
-// read measures how long answers take, and what they cost the agents.
+// read measures how long answers take, and what CPU time they cost the agents.
 func (b *suite) read(ctx context.Context, what string, r reads) error {
 	took, cost := samples{}, map[string]float64{}
 	err := b.eachAgent(func(c *column) error {
@@ -151,7 +150,7 @@ func (b *suite) read(ctx context.Context, what string, r reads) error {
 			if err := pause(ctx, r.apart); err != nil {
 				return err
 			}
-			before, err := cpuTime(c.process.pid())
+			before, err := cpuTime(c.process.Pid())
 			if err != nil {
 				return err
 			}
@@ -160,7 +159,7 @@ func (b *suite) read(ctx context.Context, what string, r reads) error {
 				return err
 			}
 			took.add(c.name, time.Since(began))
-			after, err := cpuTime(c.process.pid())
+			after, err := cpuTime(c.process.Pid())
 			if err != nil {
 				return err
 			}

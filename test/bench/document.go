@@ -18,17 +18,17 @@ import (
 //go:embed document.md.tmpl
 var documentText string
 
-// machine describes the machine that the figures come from.
+// machine describes the machine of the run.
 type machine struct {
 	Cores                    int
 	Memory                   string
-	Load                     string // averages when the run began
+	Load                     string // load averages at the start of the run
 	Kernel, Containerd, Runc string
 	Go, Commit, Peer         string
 }
 
-// lookAtMachine leaves out what does not answer: the figures are worth keeping
-// all the same.
+// lookAtMachine describes the machine. It leaves out facts that it cannot get: the figures are of
+// use without them.
 func lookAtMachine(ctx context.Context, bin binaries) machine {
 	m := machine{
 		Cores: runtime.NumCPU(), Go: runtime.Version(),
@@ -58,7 +58,7 @@ func firstLine(ctx context.Context, command string, args ...string) string {
 	return line
 }
 
-// loadAverage shows how busy the machine is with other things.
+// loadAverage returns how busy the machine is.
 func loadAverage() string {
 	data, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
@@ -68,7 +68,7 @@ func loadAverage() string {
 	return strings.Join(f[:min(3, len(f))], " ")
 }
 
-// document is docs/BENCHMARKS.md, whole.
+// document returns the text of docs/BENCHMARKS.md.
 func (b *suite) document(m machine) (string, error) {
 	m.Load = b.load
 	parsed, err := template.New("document").Parse(documentText)

@@ -13,7 +13,7 @@ import (
 	nodev1 "nodal/api/gen/node/v1"
 )
 
-// exec runs a command that does nothing, in every way there is.
+// exec times a command that does nothing, over every protocol.
 func (b *suite) exec(ctx context.Context) error {
 	pods := map[*column]pod{}
 	err := b.each(func(c *column) error {

@@ -25,8 +25,8 @@ import (
 	"nodal/server/metrics"
 )
 
-// growth collects figures of more and more pods, whose cgroups are plain files, and
-// finds the power of their number that the cost grows with.
+// growth measures the cost of stats for more and more pods, whose cgroups are plain files. It finds
+// the power of their number with which the cost grows.
 func (b *suite) growth(ctx context.Context) error {
 	costs := make([]float64, len(b.sizes.growth))
 	var seen []string
@@ -58,20 +58,19 @@ func power(amounts []int, costs []float64) float64 {
 	return (n*xy - x*y) / (n*xx - x*x)
 }
 
-// costOf is the least processor time, in milliseconds, that it takes to tell everything
-// of a node's pods.
+// costOf returns the least CPU time, in milliseconds, that a full reading of a node's pods takes.
 func costOf(ctx context.Context, pods int, dir string, repeats int) (float64, error) {
 	if err := makeUp(dir, pods); err != nil {
 		return 0, err
 	}
 	c := madeUpNode(dir, pods)
 	least := math.Inf(1)
-	for range repeats + 1 { // the first one opens files
+	for range repeats + 1 { // the first reading opens files
 		before, err := ownTime()
 		if err != nil {
 			return 0, err
 		}
-		found, _ := c.Cgroups(ctx) // it has no images
+		found, _ := c.Cgroups(ctx) // a node without images
 		if len(found) < 3*pods {
 			return 0, fmt.Errorf("found %d cgroups of %d pods", len(found), pods)
 		}
@@ -90,7 +89,7 @@ func costOf(ctx context.Context, pods int, dir string, repeats int) (float64, er
 	return least, nil
 }
 
-// ownTime returns this process's CPU time.
+// ownTime returns the CPU time of this process.
 func ownTime() (time.Duration, error) {
 	var used unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &used); err != nil {
@@ -144,7 +143,7 @@ func madeUpNode(dir string, pods int) *stats.Collector {
 	return stats.New(stats.Config{Runtime: noRuntime{}, Cgroups: in, Views: func() ([]store.View, int64) { return views, 0 }, Root: dir})
 }
 
-// noRuntime has nothing to say.
+// noRuntime knows no containers.
 type noRuntime struct{}
 
 var _ stats.Runtime = noRuntime{}

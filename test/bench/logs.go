@@ -17,11 +17,11 @@ import (
 
 const megabyte = 1e6
 
-// reader reads the log of a pod to its end and returns how much text came.
+// reader reads the log of a pod to its end and returns the size of its text.
 type reader func(ctx context.Context, c *column, p pod) (int64, error)
 
-// logs reads a long log in every way there is. What counts is the text that
-// the container wrote, without the marks that the runtime puts before each line.
+// logs times the reading of a long log, over every protocol. It counts the text that the container
+// wrote, without the marks of the runtime before each line.
 func (b *suite) logs(ctx context.Context) error {
 	pods := map[*column]pod{}
 	err := b.each(func(c *column) error {
@@ -62,8 +62,7 @@ func (b *suite) logs(ctx context.Context) error {
 	return b.each(func(c *column) error { return c.clear(ctx, pods[c]) })
 }
 
-// way is one of the ways to read a log; the first is what the others are held
-// against.
+// way is one way to read a log; the first of the list is the baseline.
 type way struct {
 	what string
 	read reader
@@ -72,7 +71,7 @@ type way struct {
 
 var errNoSuchWay = errors.New("this column has no such way")
 
-// throughput keeps the best try: a slow one was disturbed.
+// throughput keeps the best try, which other work disturbed least.
 func (b *suite) throughput(ctx context.Context, pods map[*column]pod, read reader, best map[string]float64) error {
 	return b.each(func(c *column) error {
 		began := time.Now()
@@ -91,7 +90,7 @@ func (b *suite) throughput(ctx context.Context, pods map[*column]pod, read reade
 	})
 }
 
-// readFile does the same as cat.
+// readFile reads the file as cat does.
 func readFile(ctx context.Context, c *column, p pod) (int64, error) {
 	if c.process != nil {
 		return 0, errNoSuchWay
@@ -157,7 +156,7 @@ func readGRPC(ctx context.Context, c *column, p pod) (int64, error) {
 	}
 }
 
-// log returns the log of a pod's container, and whether that has ended.
+// log returns the log file of a pod's container, and whether the container has ended.
 func (t truth) log(ctx context.Context, p pod) (path string, ended bool, err error) {
 	filter := &runtimev1.ContainerFilter{LabelSelector: map[string]string{containerLabel: p.name}}
 	reply, err := t.cri.ListContainers(ctx, &runtimev1.ListContainersRequest{Filter: filter})
@@ -171,7 +170,7 @@ func (t truth) log(ctx context.Context, p pod) (path string, ended bool, err err
 	return got.Status.LogPath, got.Status.State == runtimev1.ContainerState_CONTAINER_EXITED, nil
 }
 
-// logged waits until a pod's container has written all and ended.
+// logged waits until a pod's container has ended and its log is complete.
 func (t truth) logged(ctx context.Context, p pod) error {
 	err := poll(ctx, 100*time.Millisecond, func() (bool, error) {
 		_, ended, err := t.log(ctx, p)

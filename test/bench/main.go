@@ -30,9 +30,9 @@ func main() {
 	os.Exit(p.code)
 }
 
-// bench is the whole program; t ends it early and cleans up after it.
+// bench runs the whole program; t can end it early, and cleans up.
 func bench(t *program) {
-	quick := flag.Bool("quick", false, "a few samples of everything, to see that it works; writes nothing")
+	quick := flag.Bool("quick", false, "take a few samples of everything as a test; writes nothing")
 	only := flag.String("only", "", "comma-separated `sections` to run; writes nothing")
 	binary := flag.String("kubelet", "bin/kubelet", "`path` of our own binary")
 	flag.Parse()
@@ -48,7 +48,7 @@ func bench(t *program) {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	t.Cleanup(stop)
 	before := rig.Snapshot()
-	// Runs last, when everything else is gone.
+	// This runs last, after all other clean-ups.
 	t.Cleanup(func() {
 		if left := rig.Leaks(before); len(left) > 0 {
 			t.Errorf("left behind:\n%s", strings.Join(left, "\n"))
@@ -76,9 +76,9 @@ func bench(t *program) {
 	}
 }
 
-// program lets a rig, which is made for tests, serve a program.
+// program lets a program use a rig, which is made for tests.
 type program struct {
-	testing.TB // for its private method alone
+	testing.TB // provides the interface's private method
 	cleanups   []func()
 	code       int
 }

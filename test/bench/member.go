@@ -22,7 +22,7 @@ type member struct {
 	seen    *sightings
 }
 
-// newMember returns when the node is ready.
+// newMember starts a kubelet in the cluster and returns when its node is ready.
 func newMember(ctx context.Context, t testing.TB, control *control, name string, bin binaries) (*member, error) {
 	m := &member{control: control, node: plane.Node}
 	if name == peerColumn {
@@ -44,7 +44,7 @@ func newMember(ctx context.Context, t testing.TB, control *control, name string,
 	if err := m.pull(ctx, "probe"); err != nil {
 		return nil, err
 	}
-	err = poll(ctx, 50*time.Millisecond, func() (bool, error) { return m.ready(ctx), m.process.alive() })
+	err = poll(ctx, 50*time.Millisecond, func() (bool, error) { return m.ready(ctx), m.process.Alive() })
 	if err != nil {
 		return nil, fmt.Errorf("wait for the node: %w", err)
 	}
@@ -54,7 +54,7 @@ func newMember(ctx context.Context, t testing.TB, control *control, name string,
 func (m *member) ready(ctx context.Context) bool {
 	var node corev1.Node
 	if m.control.ask(ctx, http.MethodGet, "/api/v1/nodes/"+string(m.node), "", &node) != nil {
-		return false // it is not registered yet
+		return false // the node is not registered yet
 	}
 	for _, c := range node.Status.Conditions {
 		if c.Type == corev1.NodeReady {
@@ -64,8 +64,8 @@ func (m *member) ready(ctx context.Context) bool {
 	return false
 }
 
-// bind makes pods that are bound to the node, and returns how long it took until a
-// watcher was told that each runs.
+// bind creates pods bound to the node, and returns how long it took until a watch showed each as
+// running.
 func (m *member) bind(ctx context.Context, pods []pod) ([]time.Duration, error) {
 	began := make([]time.Time, len(pods))
 	for i, p := range pods {
@@ -82,7 +82,7 @@ func (m *member) bind(ctx context.Context, pods []pod) ([]time.Duration, error) 
 		for i, p := range pods {
 			at, ok := m.seen.running[p.name]
 			if !ok {
-				return false, m.process.alive()
+				return false, m.process.Alive()
 			}
 			took[i] = at.Sub(began[i])
 		}
@@ -106,7 +106,7 @@ func (m *member) unbind(ctx context.Context, pods []pod) error {
 		defer m.seen.mu.Unlock()
 		for _, p := range pods {
 			if !m.seen.gone[p.name] {
-				return false, m.process.alive()
+				return false, m.process.Alive()
 			}
 		}
 		return true, nil

@@ -22,10 +22,11 @@ import (
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/test/agent"
+	"nodal/test/process"
 	"nodal/test/rig"
 )
 
-// nodal is our own agent, spoken to by gRPC over its socket.
+// nodal is our own agent, reached by gRPC over its socket.
 type nodal struct {
 	manifests nodev1.ManifestsServiceClient
 	pods      nodev1.PodsServiceClient
@@ -47,7 +48,7 @@ func newNodal(t testing.TB, binary string, flags ...string) (*column, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.process.args = append(c.process.args, flags...)
+	c.process.Args = append(c.process.Args, flags...)
 	if err := c.begin(t); err != nil {
 		return nil, err
 	}
@@ -76,13 +77,13 @@ func nodalSocket(root string) string { return filepath.Join(root, "n.sock") }
 // ports holds the ports of a kubelet on loopback.
 type ports struct{ secure, readOnly int }
 
-// freePorts are a kubelet's until the claim is closed, also while it is away.
+// freePorts reserves ports for a kubelet until the claim is closed, even while the kubelet is down.
 func freePorts() (at ports, claim net.Listener, err error) {
 	found, claim, err := agent.ClaimPorts()
 	return ports{found.Secure, found.ReadOnly}, claim, err
 }
 
-// setUp writes the configuration and makes the process, which does not run yet.
+// setUp writes the configuration and prepares the process, without starting it.
 func (c *column) setUp(t testing.TB, binary, root string) (ports, error) {
 	at, claim, err := freePorts()
 	if err != nil {
@@ -93,7 +94,7 @@ func (c *column) setUp(t testing.TB, binary, root string) (ports, error) {
 	if err := os.WriteFile(config, []byte(nodalConfig(c.rt, root)), 0o600); err != nil {
 		return at, fmt.Errorf("write the configuration: %w", err)
 	}
-	c.process = &process{path: binary, logPath: filepath.Join(root, "log"), args: []string{
+	c.process = &process.Process{Path: binary, Log: filepath.Join(root, "log"), Args: []string{
 		"--config", config, "--root-dir", root, "--socket", nodalSocket(root), "--hostname-override", "bench",
 		"--address", "127.0.0.1", "--port", strconv.Itoa(at.secure), "--read-only-port", strconv.Itoa(at.readOnly), "--healthz-port", "0",
 	}}
@@ -111,18 +112,18 @@ maxPods: 250
 `, rt.Endpoint, rt.CgroupParent, filepath.Join(root, "pods"))
 }
 
-// begin runs the process until the test ends and waits until it answers.
+// begin runs the process until the test ends, and waits until it answers.
 func (c *column) begin(t testing.TB) error {
-	if err := c.process.start(); err != nil {
+	if err := c.process.Start(); err != nil {
 		return err
 	}
 	t.Cleanup(func() {
-		if err := c.process.end(syscall.SIGTERM); err != nil {
+		if err := c.process.Stop(syscall.SIGTERM, stopTimeout); err != nil {
 			t.Errorf("%v", err)
 		}
 	})
 	return poll(context.Background(), 20*time.Millisecond, func() (bool, error) {
-		if err := c.process.alive(); err != nil {
+		if err := c.process.Alive(); err != nil {
 			return false, err
 		}
 		_, err := c.web.readyPods(context.Background())
@@ -130,7 +131,7 @@ func (c *column) begin(t testing.TB) error {
 	})
 }
 
-// secureWeb trusts the node's own authority and comes with its token.
+// secureWeb returns a client that trusts the node's authority and sends its token.
 func secureWeb(root string, at ports) (*web, error) {
 	authority, err := os.ReadFile(filepath.Join(root, "pki/ca.crt"))
 	token, err2 := os.ReadFile(filepath.Join(root, "credentials/admin.token"))
@@ -147,7 +148,7 @@ func secureWeb(root string, at ports) (*web, error) {
 	}, nil
 }
 
-// Post hands over all pods as one bundle.
+// Post posts all pods as one bundle.
 func (n *nodal) Post(ctx context.Context, pods ...pod) error {
 	if _, err := n.manifests.Apply(ctx, &nodev1.ApplyRequest{Manifest: manifests(pods)}); err != nil {
 		return fmt.Errorf("apply %d pods: %w", len(pods), err)
@@ -166,7 +167,7 @@ func (n *nodal) Delete(ctx context.Context, pods ...pod) error {
 	return nil
 }
 
-// awaitReady reads a watch until it shows the pod ready.
+// awaitReady reads a watch until it shows the pod as ready.
 func awaitReady(watch grpc.ServerStreamingClient[nodev1.WatchPodsResponse], p pod) (time.Time, error) {
 	for {
 		message, err := watch.Recv()

@@ -15,11 +15,12 @@ import (
 	"syscall"
 	"time"
 
+	"nodal/test/process"
 	"nodal/test/rig"
 )
 
-// own measures the binary with a container runtime of its own: what it weighs,
-// how soon it can run pods, and how fast its containerd is beside the machine's.
+// own measures the binary with its own container runtime: its size, how soon it can run pods, and
+// its containerd's speed beside the machine's.
 func (b *suite) own(ctx context.Context) error {
 	info, err := os.Stat(b.binaries.nodal)
 	if err != nil {
@@ -34,8 +35,8 @@ func (b *suite) own(ctx context.Context) error {
 
 func nodalOnly(value float64) map[string]float64 { return map[string]float64{nodalColumn: value} }
 
-// ownStarts times exec to ready: the first one unpacks, the later ones start
-// containerd, and after a kill the agent finds containerd running.
+// ownStarts times the way from exec to ready. The first start unpacks, later ones start containerd,
+// and after a kill the agent finds containerd running.
 func (b *suite) ownStarts(ctx context.Context) error {
 	took := map[string][]time.Duration{}
 	for range b.sizes.repeats {
@@ -49,7 +50,7 @@ func (b *suite) ownStarts(ctx context.Context) error {
 	return nil
 }
 
-// ownNode is the life of one node without pods.
+// ownNode starts, restarts and removes one node without pods.
 func (b *suite) ownNode(ctx context.Context, took map[string][]time.Duration) (err error) {
 	dir, err := os.MkdirTemp("/var/lib", "nodal-bench-")
 	if err != nil {
@@ -62,12 +63,12 @@ func (b *suite) ownNode(ctx context.Context, took map[string][]time.Duration) (e
 	}
 	defer claim.Close()
 	socket := filepath.Join(dir, "n.sock")
-	p := &process{path: b.binaries.nodal, logPath: filepath.Join(dir, "log"), args: []string{
+	p := &process.Process{Path: b.binaries.nodal, Log: filepath.Join(dir, "log"), Args: []string{
 		"--root-dir", dir + "/root", "--socket", socket, "--hostname-override", "bench", "--stop-runtime-on-exit",
 		"--address", "127.0.0.1", "--port", strconv.Itoa(at.secure), "--healthz-port", "0",
 	}}
 	defer func() {
-		err = errors.Join(err, p.end(syscall.SIGKILL), cleanNode(context.WithoutCancel(ctx), b.binaries.nodal, dir+"/root"))
+		err = errors.Join(err, p.Stop(syscall.SIGKILL, stopTimeout), cleanNode(context.WithoutCancel(ctx), b.binaries.nodal, dir+"/root"))
 	}()
 	client := unixClient(socket)
 	for _, start := range []struct {
@@ -75,15 +76,15 @@ func (b *suite) ownNode(ctx context.Context, took map[string][]time.Duration) (e
 		end  syscall.Signal
 	}{{"first", syscall.SIGTERM}, {"later", syscall.SIGKILL}, {"adopts", 0}} {
 		began := time.Now()
-		if err := p.start(); err != nil {
+		if err := p.Start(); err != nil {
 			return err
 		}
-		if err := poll(ctx, 2*time.Millisecond, func() (bool, error) { return ownReady(ctx, client), p.alive() }); err != nil {
+		if err := poll(ctx, 2*time.Millisecond, func() (bool, error) { return ownReady(ctx, client), p.Alive() }); err != nil {
 			return fmt.Errorf("wait for the node's own runtime: %w", err)
 		}
 		took[start.name] = append(took[start.name], time.Since(began))
 		if start.end != 0 {
-			if err := p.end(start.end); err != nil {
+			if err := p.Stop(start.end, stopTimeout); err != nil {
 				return err
 			}
 		}
@@ -108,8 +109,8 @@ func ownReady(ctx context.Context, client *http.Client) bool {
 	return err == nil && json.Unmarshal(data, &node) == nil && node.Runtime.Ready && node.Runtime.NetworkReady
 }
 
-// ownMemory adds the row once: it does not move from start to start.
-func (b *suite) ownMemory(ctx context.Context, p *process, root string) error {
+// ownMemory adds its row once: the memory is the same at each start.
+func (b *suite) ownMemory(ctx context.Context, p *process.Process, root string) error {
 	const what = "own runtime: agent and containerd, idle, resident"
 	if b.rows[len(b.rows)-1].what == what {
 		return nil
@@ -122,7 +123,7 @@ func (b *suite) ownMemory(ctx context.Context, p *process, root string) error {
 		return err
 	}
 	sum := 0.0
-	for _, pid := range []int{p.pid(), containerd} {
+	for _, pid := range []int{p.Pid(), containerd} {
 		resident, _, err := memory(pid)
 		if err != nil {
 			return err
@@ -133,7 +134,7 @@ func (b *suite) ownMemory(ctx context.Context, p *process, root string) error {
 	return nil
 }
 
-// containerdBelow finds the containerd whose configuration lies below a directory.
+// containerdBelow returns the containerd whose configuration lies below a directory.
 func containerdBelow(root string) (pid int, err error) {
 	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
@@ -148,7 +149,7 @@ func containerdBelow(root string) (pid int, err error) {
 	return 0, fmt.Errorf("no containerd runs from %s", root)
 }
 
-// ownPods runs the same raw calls on both containerds, in turn.
+// ownPods runs the same raw calls on both containerds in turn.
 func (b *suite) ownPods(ctx context.Context) error {
 	ours := newRaw(b.t, rig.Bundle(b.binaries.bundle))
 	ours.name = nodalColumn
@@ -173,7 +174,7 @@ func (b *suite) ownPods(ctx context.Context) error {
 	return nil
 }
 
-// cleanNode takes away all that a node has left, the way its owner would.
+// cleanNode removes what a node has left, as its owner would.
 func cleanNode(ctx context.Context, binary, root string) error {
 	out, err := exec.CommandContext(ctx, binary, "clean", "--root-dir", root).CombinedOutput()
 	if err != nil {

@@ -13,14 +13,14 @@ import (
 	"testing"
 
 	"nodal/host/tunable"
+	"nodal/test/process"
 	"nodal/test/rig"
 )
 
-// peer is another kubelet without an API server. It takes pods from a
-// directory and has no other way in.
+// peer is another kubelet without an API server. It takes pods from a directory only.
 type peer struct {
-	manifests string // the directory it watches
-	scratch   string // on the same filesystem
+	manifests string // the directory that it watches
+	scratch   string // a directory on the same file system
 }
 
 var _ kubelet = (*peer)(nil)
@@ -47,12 +47,13 @@ func newPeer(t testing.TB, binary string, flags ...string) (*column, error) {
 		return nil, fmt.Errorf("write the peer's configuration: %w", err)
 	}
 	c := &column{name: peerColumn, rt: rt, truth: truth{rt.CRI()}, kubelet: k, lazy: true, suffix: "-localhost"}
-	// localhost always resolves: a name that does not costs the peer seconds a pod.
-	c.process = &process{path: binary, logPath: filepath.Join(root, "log"), args: append([]string{
+	// localhost always resolves: a name that does not resolve costs the peer seconds a pod.
+	c.process = &process.Process{Path: binary, Log: filepath.Join(root, "log"), Args: append([]string{
 		"--config", config, "--root-dir", root, "--cert-dir", filepath.Join(root, "pki"), "--hostname-override", "localhost",
 	}, flags...)}
 	c.web = &web{
-		client: &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}, // it signs for itself
+		// Its certificate is self-signed.
+		client: &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}},
 		plain:  localURL("http", at.readOnly), secure: localURL("https", at.secure),
 	}
 	if err := keepTunables(t); err != nil {
@@ -62,8 +63,8 @@ func newPeer(t testing.TB, binary string, flags ...string) (*column, error) {
 	return c, c.begin(t)
 }
 
-// sweepLinks takes away in the end what the peer has put into the one directory that no
-// setting moves: links to its logs, of which it leaves some.
+// sweepLinks removes links to the peer's logs at the end. The peer leaves some in a directory that
+// no setting moves.
 func sweepLinks(t testing.TB, root string) {
 	t.Cleanup(func() {
 		links, err := filepath.Glob("/var/log/containers/*")
@@ -81,8 +82,7 @@ func sweepLinks(t testing.TB, root string) {
 	})
 }
 
-// keepTunables has the kernel's settings, of which the peer changes some, put back
-// in the end.
+// keepTunables restores the kernel's settings at the end, since the peer changes some.
 func keepTunables(t testing.TB) error {
 	differ, err := tunable.Differ(tunable.Proc)
 	if err != nil {
@@ -98,8 +98,8 @@ func keepTunables(t testing.TB) error {
 	return nil
 }
 
-// makeCgroups makes what the peer wants to find: the parent of its cgroups, in
-// every hierarchy. The rig takes it away with all that is below.
+// makeCgroups makes the parent of the peer's cgroups in every hierarchy. The rig removes it at the
+// end.
 func makeCgroups(name string) error {
 	hierarchies := []string{"/sys/fs/cgroup"}
 	if _, err := os.Stat("/sys/fs/cgroup/cgroup.controllers"); err != nil {
@@ -116,10 +116,10 @@ func makeCgroups(name string) error {
 	return nil
 }
 
-// peerConfig keeps the peer within the rig, and its logs in one piece and out of
-// the directory of its pods, which it clears. It is not to evict pods or to remove images
-// where the machine's disk is nearly full. Its containers get the runtime's seccomp profile
-// as the other columns' do: without, each start and each exec would be a filter cheaper.
+// peerConfig returns the peer's configuration. It keeps the peer within the rig, and its logs out
+// of the directory of pods, which it clears. A nearly full disk must not make it evict pods or
+// remove images. Its containers get the runtime's seccomp profile as in the other columns: without
+// the filter, each start and each exec would be cheaper.
 func peerConfig(rt *rig.Runtime, root string, at ports) string {
 	return fmt.Sprintf(`apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
@@ -145,7 +145,7 @@ maxPods: 250
 `, rt.Endpoint, filepath.Join(root, "manifests"), filepath.Join(root, "logs"), at.secure, at.readOnly, rt.CgroupParent)
 }
 
-// Post puts each manifest in its place whole: the directory is watched.
+// Post writes each manifest atomically, because the peer watches the directory.
 func (k *peer) Post(_ context.Context, pods ...pod) error {
 	for _, p := range pods {
 		file := filepath.Join(k.scratch, p.name+".yaml")

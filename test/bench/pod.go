@@ -7,16 +7,16 @@ import (
 
 const namespace = "default"
 
-// pod is all that the measured pods differ in. Its container has its name, so
-// that the runtime's list of containers tells whose each is.
+// pod holds the differences between measured pods. Its container has its name, so that the
+// runtime's list of containers shows the owner of each.
 type pod struct {
 	name    string
 	image   string
-	command []string // in place of the image's
+	command []string // replaces the image's command
 	args    []string
-	inits   int  // init containers, which end at once
-	once    bool // not to be restarted
-	stored  bool // with ten volumes
+	inits   int  // number of init containers, which end at once
+	once    bool // never restarted
+	stored  bool // has ten volumes
 }
 
 func (p pod) manifest() string {
@@ -59,7 +59,7 @@ spec:
 
 func initName(i int) string { return fmt.Sprintf("init%d", i) }
 
-// list writes strings as YAML takes them, which is as JSON does.
+// list returns strings as a YAML list, in JSON's form.
 func list(items []string) string {
 	quoted := make([]string, len(items))
 	for i, item := range items {

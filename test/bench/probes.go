@@ -17,11 +17,10 @@ import (
 	"nodal/node"
 )
 
-// probes has the agent's prober ask a server by HTTP, each of many probes once a
-// second, and takes down at the server how late each question was. Prober and
-// server share this process and its cores.
+// probes lets the agent's prober send many HTTP probes, each once a second. The server records how
+// late each request is. Prober and server share this process and its cores.
 func (b *suite) probes(ctx context.Context) error {
-	const lead = time.Second // until the first question
+	const lead = time.Second // until the first probe
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
@@ -29,7 +28,7 @@ func (b *suite) probes(ctx context.Context) error {
 	began := time.Now()
 	s := &asked{first: began.Add(lead), among: b.sizes.probes}
 	server := &http.Server{Handler: s}
-	go server.Serve(listener) // its error is that of Close
+	go server.Serve(listener) // Close returns the error
 	defer server.Close()
 	prober := probe.New(probe.Config{Tell: func(e node.Event) { s.failed(e.Count) }})
 	defer prober.Close()
@@ -62,9 +61,9 @@ func (b *suite) addProbes(late []time.Duration, failures int32) {
 	b.add(what+"failures", "", map[string]float64{nodalColumn: float64(failures)}, atMost(0, ""))
 }
 
-// everySecond is a probe whose first question is due at a time.
+// everySecond returns a probe whose first request is due at a given time.
 func everySecond(port, i int, due time.Time) node.Probe {
-	const delay = 3600 // a run that began long ago is asked when its delay is over
+	const delay = 3600 // a run that began long ago is probed once its delay is over
 	return node.Probe{
 		Container: "main", ID: strconv.Itoa(i), Kind: node.ReadinessProbe, Address: "127.0.0.1", HostNetwork: true,
 		StartedAt: due.Add(-delay * time.Second),
@@ -75,7 +74,7 @@ func everySecond(port, i int, due time.Time) node.Probe {
 	}
 }
 
-// asked is a server that knows when it should be asked.
+// asked is a server that knows when each request is due.
 type asked struct {
 	first time.Time // when the first probe is due; the others follow evenly within a second
 	among int
@@ -112,7 +111,7 @@ func (s *asked) failed(n int32) {
 	s.failures += n
 }
 
-// measured returns the delays of the questions, sorted, and how many failed.
+// measured returns the delays of the requests, sorted, and the number of failures.
 func (s *asked) measured() (late []time.Duration, failures int32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

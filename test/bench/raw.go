@@ -15,13 +15,12 @@ import (
 
 const grace = 2 // seconds, as in the manifests
 
-// raw makes the calls that a kubelet has to make, one after the other for a
-// pod, and nothing else.
+// raw makes only the calls that a kubelet has to make, one after the other for each pod.
 type raw struct {
 	cri    runtimev1.RuntimeServiceClient
 	images imageIDs
 	dirs   rawDirs
-	bound  int // pods side by side; zero: all
+	bound  int // pods side by side; zero: all at once
 
 	mu   sync.Mutex
 	pods map[string]*rawPod
@@ -29,7 +28,7 @@ type raw struct {
 
 var _ kubelet = (*raw)(nil)
 
-// rawPod is raw's memory of a pod, so that it need not ask.
+// rawPod is raw's memory of a pod, so that it need not read the state back.
 type rawPod struct {
 	config    *runtimev1.PodSandboxConfig
 	sandbox   string
@@ -131,7 +130,7 @@ func (r *raw) state(name string) (*rawPod, error) {
 	return state, nil
 }
 
-// Killed starts the next container; that the one before is dead is known.
+// Killed starts the next container; raw knows that the one before is dead.
 func (r *raw) Killed(ctx context.Context, p pod) error {
 	state, err := r.state(p.name)
 	if err != nil {
@@ -163,7 +162,7 @@ func (r *raw) stop(ctx context.Context, container string) error {
 	return nil
 }
 
-// remove does nothing for a pod that is gone, as all kubelets.
+// remove removes a pod. Like every kubelet it does nothing for a pod that is gone.
 func (r *raw) remove(ctx context.Context, p pod) error {
 	state, err := r.state(p.name)
 	if err != nil {

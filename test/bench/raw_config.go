@@ -13,7 +13,7 @@ import (
 // rawDirs holds the log directory of raw's pods and their parent cgroup.
 type rawDirs struct{ logs, cgroup string }
 
-// sandboxConfig asks the runtime for what a kubelet asks for.
+// sandboxConfig returns the sandbox that a kubelet would ask for.
 func (d rawDirs) sandboxConfig(p pod) *runtimev1.PodSandboxConfig {
 	return &runtimev1.PodSandboxConfig{
 		Metadata:     &runtimev1.PodSandboxMetadata{Name: p.name, Namespace: namespace, Uid: "uid-" + p.name},
@@ -50,10 +50,10 @@ func containerConfig(p pod, image string, attempt uint32) *runtimev1.ContainerCo
 			Resources: &runtimev1.LinuxContainerResources{CpuShares: 2, CpuPeriod: 100_000, OomScoreAdj: 1000},
 			SecurityContext: &runtimev1.LinuxContainerSecurityContext{
 				NamespaceOptions: ownNamespaces(),
-				// As the node does for what asks for nothing; the filter is made
-				// anew for each process, an exec's too.
+				// The node sets this for pods that ask for no profile. The runtime builds the
+				// filter for each process, even for an exec.
 				Seccomp: &runtimev1.SecurityProfile{ProfileType: runtimev1.SecurityProfile_RuntimeDefault},
-				// Each of them is a mount, which costs the runtime time.
+				// Each of these paths is a mount, which costs the runtime time.
 				MaskedPaths: []string{
 					"/proc/acpi", "/proc/asound", "/proc/interrupts", "/proc/kcore", "/proc/keys", "/proc/latency_stats",
 					"/proc/sched_debug", "/proc/scsi", "/proc/timer_list", "/proc/timer_stats", "/sys/firmware",
@@ -86,7 +86,7 @@ func ownNamespaces() *runtimev1.NamespaceOption {
 	}
 }
 
-// imageIDs pulls each image once and remembers what the runtime calls it.
+// imageIDs pulls each image once and keeps the runtime's ID of it.
 type imageIDs struct {
 	client runtimev1.ImageServiceClient
 	mu     sync.Mutex

@@ -10,7 +10,7 @@ import (
 
 const pollRestart = 10 * time.Millisecond
 
-// restart ends the agents while pods run, in both ways, and starts them again.
+// restart stops and kills the agents while pods run, and starts them again.
 func (b *suite) restart(ctx context.Context) error {
 	pods := map[*column][]pod{}
 	err := b.eachAgent(func(c *column) error {
@@ -62,17 +62,17 @@ func (b *suite) restartBy(ctx context.Context, name string, signal syscall.Signa
 	return nil
 }
 
-// restart ends the agent, starts it and waits until its pods are all ready.
+// restart ends the agent, starts it, and waits until all its pods are ready.
 func (c *column) restart(ctx context.Context, signal syscall.Signal, pods int, answers, ready samples) error {
-	// What is not known to be ready before cannot be ready again.
+	// Pods must be ready before the restart, or "ready again" would mean nothing.
 	if err := c.awaitReady(ctx, pods, func() {}); err != nil {
 		return err
 	}
-	if err := c.process.end(signal); err != nil {
+	if err := c.process.Stop(signal, stopTimeout); err != nil {
 		return err
 	}
 	began := time.Now()
-	if err := c.process.start(); err != nil {
+	if err := c.process.Start(); err != nil {
 		return err
 	}
 	answered := false
@@ -86,16 +86,16 @@ func (c *column) restart(ctx context.Context, signal syscall.Signal, pods int, a
 	return err
 }
 
-// awaitReady waits for a number of ready pods and tells of each answer.
+// awaitReady waits for a number of ready pods and calls answered after each answer.
 func (c *column) awaitReady(ctx context.Context, pods int, answered func()) error {
 	var count int
 	err := poll(ctx, pollRestart, func() (bool, error) {
-		if err := c.process.alive(); err != nil {
+		if err := c.process.Alive(); err != nil {
 			return false, err
 		}
 		n, err := c.web.readyPods(ctx)
 		if err != nil {
-			return false, nil // the port is closed so far
+			return false, nil // the port is still closed
 		}
 		answered()
 		count = n
@@ -107,7 +107,7 @@ func (c *column) awaitReady(ctx context.Context, pods int, answered func()) erro
 	return nil
 }
 
-// missing counts what was there before and is no more.
+// missing counts the items of before that after lacks.
 func missing(before, after []string) int {
 	lost := 0
 	for _, id := range before {

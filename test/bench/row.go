@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// The columns that are measured.
+// The columns of the table.
 const (
 	rawColumn   = "raw"
 	nodalColumn = "nodal"
 	peerColumn  = "peer"
 )
 
-// How an aim can come out.
+// The verdicts on an aim.
 const (
 	verdictMet     = "met"
 	verdictMissed  = "MISSED"
@@ -24,18 +24,18 @@ const (
 type row struct {
 	what   string
 	unit   string
-	values map[string]float64 // by column; what was not measured is missing
+	values map[string]float64 // by column, without those that were not measured
 	aim    aim
 }
 
-// aim is the goal for nodal's value. Without a limit there is none.
+// aim is the goal for nodal's value. Without a limit there is no goal.
 type aim struct {
 	text    string
 	limit   func(values map[string]float64) (limit float64, known bool)
-	atLeast bool // rather than at most
+	atLeast bool // the value must be at least the limit, not at most
 }
 
-// verdict is empty where there is no aim or nothing to hold it against.
+// verdict returns the verdict on the aim, or "" without an aim or without the values to compare.
 func (r *row) verdict() string {
 	if r.aim.limit == nil {
 		return ""
@@ -55,7 +55,7 @@ func fixed(limit float64) func(map[string]float64) (float64, bool) {
 	return func(map[string]float64) (float64, bool) { return limit, true }
 }
 
-// times is a limit in proportion to another column.
+// times returns a limit in proportion to another column.
 func times(factor float64, column string) func(map[string]float64) (float64, bool) {
 	return func(values map[string]float64) (float64, bool) {
 		other, known := values[column]
@@ -79,7 +79,7 @@ func timesPeer(factor float64) aim {
 	return aim{text: fmt.Sprintf("<= %g x peer", factor), limit: times(factor, peerColumn)}
 }
 
-// overRaw allows so many milliseconds more than the calls take.
+// overRaw allows so many milliseconds more than raw takes.
 func overRaw(ms float64) aim { return moreThanRaw(ms, "ms") }
 
 func moreThanRaw(amount float64, unit string) aim {
@@ -94,10 +94,10 @@ type samples map[string][]time.Duration
 
 func (s samples) add(column string, d time.Duration) { s[column] = append(s[column], d) }
 
-// p50 is the median of each column in milliseconds.
+// p50 returns the median of each column in milliseconds.
 func (s samples) p50() map[string]float64 { return s.each(median) }
 
-// p99 is, of fewer than a hundred, the slowest.
+// p99 returns the 99th percentile: for fewer than a hundred samples, the slowest.
 func (s samples) p99() map[string]float64 {
 	return s.each(func(all []time.Duration) time.Duration {
 		sorted := slices.Sorted(slices.Values(all))
@@ -113,7 +113,7 @@ func (s samples) each(one func([]time.Duration) time.Duration) map[string]float6
 	return values
 }
 
-// median is the upper one of an even number.
+// median returns the median, the upper one of an even number.
 func median(all []time.Duration) time.Duration {
 	sorted := slices.Sorted(slices.Values(all))
 	return sorted[len(sorted)/2]

@@ -19,8 +19,8 @@ import (
 // sharers is the number of pods that need one image.
 const sharers = 20
 
-// shared posts pods that need one big image which is not there yet. By raw calls it is
-// pulled once, and then they run.
+// shared posts pods that need one big image which is not on the machine yet. By raw calls it is
+// pulled once, and then the pods run.
 func (b *suite) shared(ctx context.Context) error {
 	took, sent := samples{}, map[string]float64{}
 	err := b.each(func(c *column) error {
@@ -57,8 +57,8 @@ func (b *suite) shared(ctx context.Context) error {
 	return nil
 }
 
-// pushBig puts the image of the other pods, with a layer of so many bytes on top, into
-// the registry.
+// pushBig pushes an image to the registry: that of the other pods, with a layer of so many bytes on
+// top.
 func pushBig(rt *rig.Runtime, bytes int64) (reference string, layer v1.Hash, err error) {
 	base, err := name.ParseReference(rt.Image("probe"), name.Insecure)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// stats looks at what it costs to tell what pods use.
+// stats measures what it costs to report the usage of pods.
 func (b *suite) stats(ctx context.Context) error {
 	n := b.sizes.crowds[len(b.sizes.crowds)-1]
 	pods := map[*column][]pod{}
@@ -34,8 +34,7 @@ var statsPaths = [...]reads{
 	{path: "/metrics"},
 }
 
-// getStats reads what pods use as scrapers do: with a pause in between, after which
-// figures have to be collected anew.
+// getStats reads the usage as scrapers do, with a pause after which it has to be collected afresh.
 func (b *suite) getStats(ctx context.Context, n int) error {
 	for _, r := range statsPaths {
 		r.times, r.apart = b.sizes.scrapes, scrapePause
@@ -47,14 +46,14 @@ func (b *suite) getStats(ctx context.Context, n int) error {
 }
 
 const (
-	scrapePause    = 1100 * time.Millisecond // longer than figures are kept for readers that come together
-	scrapeInterval = 10 * time.Second        // of a scraper in a hurry
+	scrapePause    = 1100 * time.Millisecond // longer than the agent shares one collection among readers
+	scrapeInterval = 10 * time.Second        // the interval of an eager scraper
 )
 
-// scraped measures agents that have nothing to do but to say what their pods use.
+// scraped measures agents whose only work is to report the usage of their pods.
 func (b *suite) scraped(ctx context.Context, n int) error {
 	own := newUsage()
-	look := func(c *column) error { return own.look(c.name, c.process.pid()) }
+	look := func(c *column) error { return own.look(c.name, c.process.Pid()) }
 	if err := b.eachAgent(look); err != nil {
 		return err
 	}

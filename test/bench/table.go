@@ -9,7 +9,7 @@ import (
 
 var headings = []string{"what", "unit", "raw", "nodal", "peer", "nodal - raw", "nodal / raw", "nodal / peer", "aim", ""}
 
-// cells is a row as text.
+// cells returns a row as text.
 func (r *row) cells() []string {
 	raw, hasRaw := r.values[rawColumn]
 	own, hasOwn := r.values[nodalColumn]
@@ -30,7 +30,7 @@ func (r *row) cells() []string {
 	return cells
 }
 
-// number has as many digits as can mean something.
+// number formats a value with its significant digits.
 func number(value float64, known bool) string {
 	switch {
 	case !known:
@@ -45,7 +45,7 @@ func number(value float64, known bool) string {
 	return fmt.Sprintf("%.0f", value)
 }
 
-// text is the table for a terminal.
+// text returns the table for a terminal.
 func (b *suite) text() string {
 	var out strings.Builder
 	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
@@ -53,14 +53,14 @@ func (b *suite) text() string {
 	for _, r := range b.rows {
 		fmt.Fprintln(w, strings.Join(r.cells(), "\t"))
 	}
-	w.Flush() // into memory: it cannot fail
+	w.Flush() // a write into memory cannot fail
 	for _, note := range slices.Concat(b.gaps, b.notes) {
 		fmt.Fprintln(&out, "-", note)
 	}
 	return out.String()
 }
 
-// markdown is the table for the document.
+// markdown returns the table for the document.
 func (b *suite) markdown() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "| %s |\n", strings.Join(headings, " | "))

@@ -12,13 +12,13 @@ import (
 
 const (
 	patience       = 3 * time.Minute
-	pollStarted    = 100 * time.Millisecond // the runtime stamps starts itself, and asking it often would slow them down
+	pollStarted    = 100 * time.Millisecond // the runtime stamps starts itself, and frequent calls would slow them down
 	pollGone       = 5 * time.Millisecond
 	benchLabel     = "bench"
 	containerLabel = "io.kubernetes.container.name"
 )
 
-// truth asks the runtime, whatever a kubelet claims.
+// truth reads the runtime's state, independent of the kubelets.
 type truth struct {
 	cri runtimev1.RuntimeServiceClient
 }
@@ -33,7 +33,7 @@ func (t truth) started(ctx context.Context, since time.Time, pods ...pod) (time.
 		return len(ids) == len(pods), err
 	})
 	if err != nil {
-		return time.Time{}, fmt.Errorf("wait for %d pods, of which %d started: %w", len(pods), len(ids), err)
+		return time.Time{}, fmt.Errorf("wait for %d pods, %d have started: %w", len(pods), len(ids), err)
 	}
 	var last time.Time
 	for _, id := range ids {
@@ -66,7 +66,7 @@ func (t truth) running(ctx context.Context, since time.Time, pods []pod) ([]stri
 	return ids, nil
 }
 
-// ended waits until no container of the pods runs.
+// ended waits until no container of the pods is running.
 func (t truth) ended(ctx context.Context, pods ...pod) error {
 	err := poll(ctx, pollStarted, func() (bool, error) {
 		ids, err := t.running(ctx, time.Time{}, pods)
@@ -78,11 +78,11 @@ func (t truth) ended(ctx context.Context, pods ...pod) error {
 	return nil
 }
 
-// gone waits until the runtime knows nothing of the pods.
+// gone waits until the runtime has nothing of the pods.
 func (t truth) gone(ctx context.Context, pods ...pod) error {
 	wanted := names(pods)
 	err := poll(ctx, pollGone, func() (bool, error) {
-		// A sandbox goes after its containers.
+		// The runtime removes a sandbox after its containers.
 		reply, err := t.cri.ListPodSandbox(ctx, &runtimev1.ListPodSandboxRequest{})
 		if err != nil {
 			return false, fmt.Errorf("list sandboxes: %w", err)
@@ -95,7 +95,7 @@ func (t truth) gone(ctx context.Context, pods ...pod) error {
 	return nil
 }
 
-// container is the one that runs in a pod, and its process.
+// container returns the running container of a pod, and its process.
 func (t truth) container(ctx context.Context, p pod) (id string, pid int, err error) {
 	ids, err := t.running(ctx, time.Time{}, []pod{p})
 	if err != nil {
@@ -120,7 +120,7 @@ func (t truth) container(ctx context.Context, p pod) (id string, pid int, err er
 	return ids[0], info.Pid, nil
 }
 
-// poll asks until the answer is yes.
+// poll calls done at intervals until it returns true.
 func poll(ctx context.Context, every time.Duration, done func() (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

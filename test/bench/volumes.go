@@ -11,7 +11,7 @@ import (
 	nodev1 "nodal/api/gen/node/v1"
 )
 
-// stock holds the objects that the volumes of a stored pod are made from.
+// stock holds the objects behind the volumes of a stored pod.
 const stock = `apiVersion: v1
 kind: ConfigMap
 metadata: {name: settings}
@@ -28,7 +28,7 @@ metadata: {name: data}
 spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Mi}}}
 `
 
-// storage is ten volumes of mixed kinds.
+// storage holds ten volumes of mixed kinds.
 const storage = `  volumes:
   - {name: a, emptyDir: {}}
   - {name: b, emptyDir: {medium: Memory, sizeLimit: 1Mi}}
@@ -42,7 +42,7 @@ const storage = `  volumes:
   - {name: i, ephemeral: {volumeClaimTemplate: {spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Mi}}}}}}
 `
 
-// storageMounts places these volumes in a container of a stored pod.
+// storageMounts returns the mounts of these volumes.
 func storageMounts() string {
 	text := "    volumeMounts:\n"
 	for _, name := range []string{"a", "b", "c", "settings", "d", "e", "f", "g", "h", "i"} {
@@ -51,8 +51,7 @@ func storageMounts() string {
 	return text
 }
 
-// volumes runs pods with and without volumes in turns, and changes what one is
-// made from.
+// volumes runs pods with and without volumes in turns, then changes an object behind a volume.
 func (b *suite) volumes(ctx context.Context) error {
 	return b.each(func(c *column) error {
 		agent, ok := c.kubelet.(*nodal)
@@ -96,7 +95,7 @@ func (b *suite) volumesOf(ctx context.Context, c *column, agent *nodal) error {
 
 func stocked(mode string) string { return strings.Replace(stock, "MODE", mode, 1) }
 
-// update waits for what is posted to be in the file of a running pod.
+// update waits until a posted change shows in the file of a running pod.
 func (b *suite) update(ctx context.Context, c *column, supply func(string) error) error {
 	p := b.newPods(c, 1)[0]
 	p.stored = true

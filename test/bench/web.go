@@ -13,15 +13,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// web asks a kubelet over HTTP on the paths that every kubelet has.
+// web is an HTTP client for the paths that every kubelet has.
 type web struct {
 	client *http.Client
 	plain  string // base URL of the read-only port
 	secure string // base URL of the TLS port
-	token  string // for the TLS port; empty: none needed
+	token  string // for the TLS port; empty: none
 }
 
-// open sends a request and returns the answer if it is a good one.
+// open sends a request and returns the body of a successful answer.
 func (w *web) open(ctx context.Context, method, url string) (io.ReadCloser, error) {
 	request, err := http.NewRequestWithContext(ctx, method, url, nil)
 	if err != nil {
@@ -51,7 +51,7 @@ func (w *web) drain(ctx context.Context, method, url string) (int64, error) {
 	return discard(body)
 }
 
-// readyPods counts the pods that /pods shows ready.
+// readyPods returns the number of ready pods in /pods.
 func (w *web) readyPods(ctx context.Context) (int, error) {
 	body, err := w.open(ctx, http.MethodGet, w.plain+"/pods")
 	if err != nil {
@@ -75,9 +75,9 @@ func isReady(c corev1.PodCondition) bool {
 	return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 }
 
-// discard reads with a buffer that does not hold up a fast sender.
+// discard reads with a large buffer, which does not slow a fast sender.
 func discard(r io.Reader) (int64, error) {
-	// The struct hides io.Discard's own way of reading, 8 KiB at a time.
+	// The struct hides io.Discard's ReadFrom, which reads 8 KiB at a time.
 	return io.CopyBuffer(struct{ io.Writer }{io.Discard}, r, make([]byte, 256<<10))
 }
 

@@ -11,29 +11,29 @@ import (
 	"golang.org/x/sys/unix"
 
 	nodev1 "nodal/api/gen/node/v1"
+	"nodal/test/chance"
 	"nodal/test/claim"
 	"nodal/test/daemon"
 	"nodal/test/rig"
 )
 
 const (
-	blows  = 3 // against the agent, against containerd, and against both together
-	shims  = 3 // that are killed
+	blows  = 3 // kills of the agent, of containerd, and of both together
+	shims  = 3 // shims that are killed
 	tick   = "0.2"
 	settle = 30 * time.Second
 )
 
-// TestChaosAlone plays with a node on the runtime that it brings along: agent,
-// containerd and shims are killed in a random order while pods count aloud. Only
-// the pods whose shim was killed may start anew, and no number is missing from a
-// log but what containerd had in its hands when it was killed.
+// TestChaosAlone kills the agent, containerd and shims of a node on its own runtime, in a random
+// order, while pods count. Only pods whose shim was killed may restart. No number is missing from a
+// log, except what containerd held when it was killed.
 func TestChaosAlone(t *testing.T) {
 	claim.Shows(t, "Restarts and faults",
-		"agent, containerd and shims of a node of one file are killed in any order under 30 pods: only the pods of a killed shim start anew",
-		"no log line is lost when the agent or other pods' shims are killed, nor what is said while containerd is away",
+		"agent, containerd and shims of a node of one file are killed in any order under 30 pods: only the pods of a killed shim restart",
+		"no log line is lost when the agent or other pods' shims are killed, or while containerd is down",
 	)
 	rig.Require(t)
-	seed := number(t, "NODAL_CHAOS_SEED", int(time.Now().UnixNano()&0xffffff))
+	seed := chance.Number(t, "NODAL_CHAOS_SEED", int(time.Now().UnixNano()&0xffffff))
 	t.Logf("NODAL_CHAOS_SEED=%d", seed)
 	a := newAlone(t, rand.New(rand.NewPCG(uint64(seed), 0)))
 	before := a.runs()
@@ -42,9 +42,9 @@ func TestChaosAlone(t *testing.T) {
 	a.rand.Shuffle(len(strikes), func(i, j int) { strikes[i], strikes[j] = strikes[j], strikes[i] })
 	for _, strike := range strikes {
 		strike()
-		wait(t.Context(), time.Duration(a.rand.Int64N(int64(time.Second))))
+		chance.Pause(t.Context(), a.rand, time.Second)
 	}
-	a.d.Await("all run, those without their shim anew", func(p daemon.Pods) bool {
+	a.d.Await("all run, those without their shim again", func(p daemon.Pods) bool {
 		return p.Ready(a.names...) && !slices.ContainsFunc(a.names, func(name string) bool {
 			return a.hit[name] && p[name].GetRestarts() == 0
 		})
@@ -53,7 +53,7 @@ func TestChaosAlone(t *testing.T) {
 	a.wantEveryNumber()
 }
 
-// alone is a node of one file, being treated badly.
+// alone is a node that was made from one file, under attack.
 type alone struct {
 	t     *testing.T
 	d     *daemon.Daemon
@@ -61,7 +61,7 @@ type alone struct {
 	names []string
 	uids  map[string]string
 	hit   map[string]bool // pods whose shim was killed
-	away  []span          // of containerd, from each kill until it was gone
+	away  []span          // from each kill of containerd until it was gone
 }
 
 func newAlone(t *testing.T, rand *rand.Rand) *alone {
@@ -87,7 +87,7 @@ func newAlone(t *testing.T, rand *rand.Rand) *alone {
 	return a
 }
 
-// countingPod writes a number a tick, from 0 on in each run.
+// countingPod prints a number every tick, from 0 in each run.
 const countingPod = `---
 apiVersion: v1
 kind: Pod
@@ -111,7 +111,7 @@ func (a *alone) killContainerd() {
 	began := time.Now()
 	for _, pid := range a.processes("containerd") {
 		must(a.t, unix.Kill(pid, unix.SIGKILL))
-		// The agent may have the next one up before anybody looks again.
+		// The agent may start the next one before the next look.
 		for slices.Contains(a.processes("containerd"), pid) {
 			wait(a.t.Context(), time.Millisecond)
 		}
@@ -119,12 +119,12 @@ func (a *alone) killContainerd() {
 	a.away = append(a.away, span{began, time.Now()})
 }
 
-// killBoth leaves it to the next agent to start containerd again.
+// killBoth kills both; the next agent starts containerd again.
 func (a *alone) killBoth() {
 	a.t.Log("kill the agent and containerd")
 	a.d.Kill()
 	a.killContainerd()
-	wait(a.t.Context(), time.Duration(a.rand.Int64N(int64(500*time.Millisecond))))
+	chance.Pause(a.t.Context(), a.rand, 500*time.Millisecond)
 	a.d.Launch()
 }
 
@@ -142,8 +142,8 @@ func (a *alone) killShim() {
 	a.t.Fatalf("no program of %s runs", name)
 }
 
-// runs are the processes of pods that count, by uid. What was just started may
-// still be the program that starts it, so it waits for that.
+// runs returns the processes of the counting pods, by UID. A process that has just started may
+// still be runc, so it waits for the program.
 func (a *alone) runs() map[string]int {
 	runs := map[string]int{}
 	for deadline := time.Now().Add(settle); len(runs) < len(a.names) && time.Now().Before(deadline); {
@@ -155,8 +155,7 @@ func (a *alone) runs() map[string]int {
 	return runs
 }
 
-// wantSameRuns compares processes: a container that was not struck has the very same one, and
-// no other.
+// wantSameRuns checks that a container that was not struck still has its process, and no other.
 func (a *alone) wantSameRuns(before map[string]int) {
 	a.t.Helper()
 	now := a.runs()

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/test/agent"
+	"nodal/test/chance"
 	"nodal/test/daemon"
 	"nodal/test/rig"
 )
@@ -41,7 +41,7 @@ func TestChaosRuntime(t *testing.T) {
 	})
 }
 
-// chaos is a node that is being treated badly.
+// chaos is a node under attack.
 type chaos struct {
 	t       *testing.T
 	rt      *rig.Runtime
@@ -50,13 +50,13 @@ type chaos struct {
 	rand    *rand.Rand // only the test's own goroutine draws, so that a seed replays
 }
 
-// play strikes while pods start, and in some rounds once more while they end.
+// play strikes while pods start, and in some rounds again while they end.
 func play(t *testing.T, strike func(*chaos)) {
-	seed := number(t, "NODAL_CHAOS_SEED", int(time.Now().UnixNano()&0xffffff))
+	seed := chance.Number(t, "NODAL_CHAOS_SEED", int(time.Now().UnixNano()&0xffffff))
 	t.Logf("NODAL_CHAOS_SEED=%d", seed)
 	rt := rig.Containerd(t)
 	c := &chaos{t: t, rt: rt, d: daemon.Start(t, rt), witness: listen(t), rand: rand.New(rand.NewPCG(uint64(seed), 0))}
-	for i := range number(t, "NODAL_CHAOS_ROUNDS", rounds) {
+	for i := range chance.Number(t, "NODAL_CHAOS_ROUNDS", rounds) {
 		names := podNames(i)
 		c.bringUp(names, strike)
 		if t.Failed() {
@@ -66,7 +66,7 @@ func play(t *testing.T, strike func(*chaos)) {
 	}
 }
 
-// bringUp strikes while pods start and checks what became of them.
+// bringUp strikes while pods start, and checks the result.
 func (c *chaos) bringUp(names []string, strike func(*chaos)) {
 	c.t.Helper()
 	r := newRound()
@@ -82,7 +82,7 @@ func (c *chaos) bringUp(names []string, strike func(*chaos)) {
 	c.check(r, c.d.Await("all accepted pods are ready", func(p daemon.Pods) bool { return p.Ready(names...) }))
 }
 
-// takeDown deletes the pods and waits until nothing of them is left.
+// takeDown deletes the pods and waits until the runtime has nothing of them.
 func (c *chaos) takeDown(names []string, strike func(*chaos)) {
 	c.t.Helper()
 	for _, name := range names {
@@ -96,7 +96,7 @@ func (c *chaos) takeDown(names []string, strike func(*chaos)) {
 	c.d.Await("all pods are gone", func(p daemon.Pods) bool { return p.Gone(names...) })
 }
 
-// podNames are all of one length, so that none is the start of another.
+// podNames returns names of one length, so that none is a prefix of another.
 func podNames(round int) []string {
 	names := make([]string, pods)
 	for i := range names {
@@ -105,8 +105,8 @@ func podNames(round int) []string {
 	return names
 }
 
-// post applies the pods from a few goroutines and delivers the uids that were
-// acknowledged, by pod name.
+// post applies the pods from a few goroutines, and delivers the UIDs that were acknowledged, by pod
+// name.
 func (c *chaos) post(names []string) <-chan map[string]string {
 	ctx, cancel := context.WithTimeout(c.t.Context(), daemon.Patience)
 	manifests := nodev1.NewManifestsServiceClient(c.d.Conn())
@@ -137,8 +137,7 @@ func (c *chaos) post(names []string) <-chan map[string]string {
 	return posted
 }
 
-// apply insists until the pod is acknowledged: applying again what may have
-// been taken already changes nothing.
+// apply repeats until the pod is acknowledged: applying a manifest again changes nothing.
 func (c *chaos) apply(ctx context.Context, manifests nodev1.ManifestsServiceClient, name string) (uid string) {
 	for {
 		response, err := manifests.Apply(ctx, &nodev1.ApplyRequest{Manifest: c.manifest(name)})
@@ -163,27 +162,13 @@ spec:
   containers: [{name: main, image: %q, args: [sh, -c, %q]}]`, name, c.rt.Image("busybox"), c.witness.script(name))
 }
 
-// pause waits a random part of a time: the moment is what is tested.
-func (c *chaos) pause(most time.Duration) {
-	wait(c.t.Context(), time.Duration(c.rand.Int64N(int64(most))))
-}
+func (c *chaos) pause(most time.Duration) { chance.Pause(c.t.Context(), c.rand, most) }
 
 func wait(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
 	case <-time.After(d):
 	}
-}
-
-func number(t *testing.T, variable string, otherwise int) int {
-	t.Helper()
-	text := os.Getenv(variable)
-	if text == "" {
-		return otherwise
-	}
-	n, err := strconv.Atoi(text)
-	must(t, err)
-	return n
 }
 
 func must(t *testing.T, err error) {

@@ -7,9 +7,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"slices"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -18,13 +16,14 @@ import (
 	runtimev1 "k8s.io/cri-api/pkg/apis/runtime/v1"
 	kubelettypes "k8s.io/kubelet/pkg/types"
 
+	"nodal/test/chance"
 	"nodal/test/claim"
 	"nodal/test/daemon"
 	controlplane "nodal/test/plane"
 	"nodal/test/rig"
 )
 
-// A round of `make chaos` has 30 pods, and there are as many as are asked for.
+// A round of `make chaos` has 30 pods. The number of rounds is configurable.
 const (
 	fewRounds, fewPods = 3, 8
 	manyPods           = 30
@@ -33,11 +32,11 @@ const (
 func TestChaosOfACluster(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "In a cluster",
-		"apisync, the agent and the API server are killed in turn while pods come and go: none is lost, doubled or stuck, and none is dropped from the cluster while a container of it runs",
+		"apisync, the agent and the API server are killed in turn while pods come and go: no pod is lost, doubled or stuck, and none leaves the cluster while a container of it runs",
 	)
-	seed := number(t, "NODAL_CHAOS_SEED", int(time.Now().UnixNano()&0xffffff))
+	seed := chance.Number(t, "NODAL_CHAOS_SEED", int(time.Now().UnixNano()&0xffffff))
 	t.Logf("NODAL_CHAOS_SEED=%d", seed)
-	rounds, pods := number(t, "NODAL_CHAOS_ROUNDS", fewRounds), fewPods
+	rounds, pods := chance.Number(t, "NODAL_CHAOS_ROUNDS", fewRounds), fewPods
 	if rounds > fewRounds {
 		pods = manyPods
 	}
@@ -61,19 +60,18 @@ func TestChaosOfACluster(t *testing.T) {
 	})
 }
 
-// chaos is a cluster that is being treated badly.
+// chaos is a cluster under attack.
 type chaos struct {
 	*world
 	rt   *rig.Runtime
 	rand *rand.Rand // only the test's own goroutine draws, so that a seed replays
 
 	mu   sync.Mutex
-	seen map[string]bool // uids that the API server has shown
+	seen map[string]bool // UIDs that the API server has shown
 }
 
-// round brings pods up, takes those of the round before down, and strikes
-// meanwhile. It returns the run of each new pod. Half of the pods stay until the round
-// after, untouched.
+// round starts pods, deletes those of the round before, and strikes meanwhile. It returns the run
+// of each new pod. Half of the pods stay untouched until the next round.
 func (c *chaos) round(i, pods int, before map[string]run) map[string]run {
 	c.t.Helper()
 	names, doomed := make([]string, pods), []string{}
@@ -87,7 +85,7 @@ func (c *chaos) round(i, pods int, before map[string]run) map[string]run {
 	}
 	ctx, cancel := context.WithCancel(c.t.Context())
 	var side sync.WaitGroup
-	defer side.Wait() // it says nothing after the test has ended
+	defer side.Wait() // it must not log after the test has ended
 	defer cancel()
 	side.Go(func() { c.guard(ctx) })
 	var work sync.WaitGroup
@@ -121,7 +119,7 @@ func (c *chaos) round(i, pods int, before map[string]run) map[string]run {
 		if now := runOf(c.await(name, "ready", ready)); now != healthy {
 			c.t.Errorf("%s was healthy in %+v and is now in %+v", name, healthy, now)
 		}
-		if _, ok := running[healthy.container]; !ok { // of which the API server might not have heard yet
+		if _, ok := running[healthy.container]; !ok { // the API server may not know of this start yet
 			c.t.Errorf("%s was healthy in %s, which does not run any more", name, healthy.container)
 		}
 		c.insist("DELETE", podsPath+"/"+name, "")
@@ -141,8 +139,8 @@ func (c *chaos) round(i, pods int, before map[string]run) map[string]run {
 	return runs
 }
 
-// run is the run of a pod's container. What came before it is a start that a strike
-// has cut off: the runtime made it fail, and it counts.
+// run is the run of a pod's container. An earlier start that a strike interrupted counts as a
+// restart.
 type run struct {
 	container string
 	restarts  int32
@@ -153,7 +151,7 @@ func runOf(pod *corev1.Pod) run {
 	return run{s.ContainerID, s.RestartCount}
 }
 
-// strike kills one of the three, and has it come back.
+// strike kills the agent, containerd or the API server, and starts it again.
 func (c *chaos) strike(which int) {
 	switch which {
 	case 0:
@@ -171,7 +169,7 @@ func (c *chaos) strike(which int) {
 	}
 }
 
-// guard watches over what may never be, until the context ends.
+// guard checks, until the context ends, that no forbidden state occurs.
 func (c *chaos) guard(ctx context.Context) {
 	for ctx.Err() == nil {
 		if known := c.known(); known != nil {
@@ -184,7 +182,7 @@ func (c *chaos) guard(ctx context.Context) {
 	}
 }
 
-// check compares what the runtime runs now with what the API server knew before.
+// check compares the running containers with the pods that the API server knew before.
 func (c *chaos) check(known map[string]bool) {
 	times := map[string]int{}
 	for _, uid := range c.running() {
@@ -203,7 +201,7 @@ func (c *chaos) wasSeen(uid string) bool {
 	return c.seen[uid]
 }
 
-// known are the uids that the API server has; nil if it does not answer.
+// known returns the UIDs of the API server's pods; nil if it does not answer.
 func (c *chaos) known() map[string]bool {
 	code, text := c.try("GET", podsPath, "", nil)
 	var list corev1.PodList
@@ -219,8 +217,7 @@ func (c *chaos) known() map[string]bool {
 	return known
 }
 
-// running are the containers that run, as statuses name them, each with its pod's
-// uid.
+// running returns the running containers, as statuses name them, each with its pod's UID.
 func (c *chaos) running() map[string]string {
 	reply, err := c.rt.CRI().ListContainers(context.Background(), &runtimev1.ListContainersRequest{
 		Filter: &runtimev1.ContainerFilter{State: &runtimev1.ContainerStateValue{State: runtimev1.ContainerState_CONTAINER_RUNNING}},
@@ -235,8 +232,8 @@ func (c *chaos) running() map[string]string {
 	return uids
 }
 
-// insist asks until the API server has answered. What was done already, by a
-// request whose answer was lost, is fine.
+// insist repeats a request until the API server answers. It accepts a conflict with its own earlier
+// try, whose answer was lost.
 func (c *chaos) insist(method, path, body string) {
 	c.eventually(method+" "+path, func() bool {
 		code, _ := c.try(method, path, "application/yaml", []byte(body))
@@ -244,21 +241,4 @@ func (c *chaos) insist(method, path, body string) {
 	})
 }
 
-// pause waits a random part of a time: the moment is what is tested.
-func (c *chaos) pause(most time.Duration) {
-	select {
-	case <-c.t.Context().Done():
-	case <-time.After(time.Duration(c.rand.Int64N(int64(most)))):
-	}
-}
-
-func number(t *testing.T, variable string, otherwise int) int {
-	t.Helper()
-	text := os.Getenv(variable)
-	if text == "" {
-		return otherwise
-	}
-	n, err := strconv.Atoi(text)
-	must(t, err)
-	return n
-}
+func (c *chaos) pause(most time.Duration) { chance.Pause(c.t.Context(), c.rand, most) }

@@ -14,11 +14,12 @@ import (
 	"nodal/test/agent"
 	"nodal/test/pace"
 	controlplane "nodal/test/plane"
+	"nodal/test/process"
 )
 
 const patience = 60 * time.Second
 
-// plane is a control plane. Without a scheduler tests bind pods themselves.
+// plane is a control plane. Without a scheduler, tests bind pods themselves.
 type plane struct {
 	*controlplane.Plane
 	t         *testing.T
@@ -26,7 +27,7 @@ type plane struct {
 	apiserver program
 }
 
-// startPlane runs etcd and kube-apiserver, with more flags, until the test ends.
+// startPlane runs etcd and kube-apiserver until the test ends, with additional flags.
 func startPlane(t *testing.T, flags ...string) *plane {
 	t.Helper()
 	ports, claim, err := agent.ClaimPorts()
@@ -49,14 +50,14 @@ func startPlane(t *testing.T, flags ...string) *plane {
 	p := &plane{Plane: inner, t: t, apiserver: program{t, inner.APIServer}}
 	p.client, err = inner.Client()
 	must(t, err)
-	// What a cluster's controllers make in every namespace.
+	// A cluster's controllers would make these in every namespace.
 	p.create("/api/v1/namespaces/default/serviceaccounts", "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: default}\n")
 	p.create("/api/v1/namespaces/default/configmaps", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: kube-root-ca.crt}\ndata: {ca.crt: none}\n")
 	return p
 }
 
-// kubeconfig is a way to the API server: the node's, or the one by which it may
-// ask for its own.
+// kubeconfig returns a kubeconfig for a user: the node, or a node that has yet to ask for its
+// certificate.
 func (p *plane) kubeconfig(user controlplane.User) string {
 	p.t.Helper()
 	path, err := p.Kubeconfig(user)
@@ -64,7 +65,7 @@ func (p *plane) kubeconfig(user controlplane.User) string {
 	return path
 }
 
-// try asks the API server as admin.
+// try sends a request to the API server as the admin.
 func (p *plane) try(method, path, contentType string, body []byte) (int, []byte) {
 	return p.tryAs(p.Token(controlplane.Admin), method, path, contentType, body)
 }
@@ -86,7 +87,7 @@ func (p *plane) tryAs(token, method, path, contentType string, body []byte) (int
 	return answer.StatusCode, text
 }
 
-// ask has to succeed.
+// ask sends a request that must succeed.
 func (p *plane) ask(method, path, contentType, body string) []byte {
 	p.t.Helper()
 	code, text := p.try(method, path, contentType, []byte(body))
@@ -101,7 +102,7 @@ func (p *plane) create(path, yaml string) {
 	p.ask("POST", path, "application/yaml", yaml)
 }
 
-// get reads an object; false if it is not there.
+// get reads an object; false if it does not exist.
 func get[T any](p *plane, path string) (T, bool) {
 	p.t.Helper()
 	var object T
@@ -117,7 +118,7 @@ func get[T any](p *plane, path string) (T, bool) {
 	return object, true
 }
 
-// eventually waits for what a real client would poll for.
+// eventually polls until a condition holds, as a real client would.
 func (p *plane) eventually(wanted string, holds func() bool) {
 	p.t.Helper()
 	deadline := time.NewTimer(pace.Of(patience))
@@ -136,14 +137,14 @@ func (p *plane) eventually(wanted string, holds func() bool) {
 // program is a part of the cluster that may be killed.
 type program struct {
 	t *testing.T
-	*controlplane.Program
+	*process.Process
 }
 
-// start runs a program until the test ends, and shows the end of its log if the
-// test failed.
+// start runs a program until the test ends. If the test failed, it logs the end of the program's
+// log.
 func start(t *testing.T, path string, args ...string) program {
 	t.Helper()
-	p := program{t, &controlplane.Program{Path: path, Args: args, Log: filepath.Join(t.TempDir(), "log")}}
+	p := program{t, controlplane.NewProgram(path, filepath.Join(t.TempDir(), "log"), args...)}
 	t.Cleanup(func() {
 		p.end()
 		if t.Failed() {
@@ -154,14 +155,14 @@ func start(t *testing.T, path string, args ...string) program {
 	return p
 }
 
-// begin starts the program, for the first time or again.
+// begin starts the program, also after an end.
 func (p program) begin() {
 	p.t.Helper()
-	must(p.t, p.Begin())
+	must(p.t, p.Start())
 }
 
-// end kills the program, as a crash would.
-func (p program) end() { p.End() }
+// end kills the program.
+func (p program) end() { p.Kill() }
 
 func must(t *testing.T, err error) {
 	t.Helper()

@@ -101,7 +101,7 @@ func containersAreFiltered(t *testing.T, p *pod) {
 	}
 }
 
-// wantSame compares two lists whose order the CRI leaves open.
+// wantSame compares two lists. CRI does not define their order.
 func wantSame(t *testing.T, what string, got, want []string) {
 	t.Helper()
 	if !slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want))) {
@@ -138,7 +138,7 @@ func containerWithoutImage(t *testing.T, p *pod) {
 	_, err := p.cri.CreateContainer(t.Context(), request)
 	wantFailure(t, "create", err)
 
-	// The failed call must not keep the name.
+	// The failed call must free the name.
 	p.create(t, "main", p.Programs.Run)
 }
 
@@ -177,7 +177,7 @@ func logHasFormat(t *testing.T, p *pod) {
 		}
 		got = append(got, rest)
 	}
-	// The streams are copied apart, so their order is open.
+	// The streams are copied separately, so their order is open.
 	wantSame(t, "lines", got, []string{"stdout F hello", "stderr F oops"})
 }
 

@@ -7,8 +7,8 @@ import (
 	"nodal/test/rig"
 )
 
-// runOn is a script that says "ready" once it has its trap and then runs on.
-// The short naps are how often a shell looks at its traps.
+// runOn returns a script that sets a trap, prints "ready", and runs on. A shell handles traps only
+// between commands, so the sleeps are short.
 func runOn(trap string) []string {
 	return []string{"sh", "-c", "trap '" + trap + "' TERM; echo ready; while :; do sleep 0.1; done"}
 }

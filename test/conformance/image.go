@@ -54,7 +54,7 @@ func imagePullFails(t *testing.T, p *pod) {
 	wantFailure(t, "pull", err)
 }
 
-// imageRemoveIsIdempotent is the last case: the image is gone after it.
+// imageRemoveIsIdempotent comes last: it removes the image of the other cases.
 func imageRemoveIsIdempotent(t *testing.T, p *pod) {
 	for range 2 {
 		_, err := p.images.RemoveImage(t.Context(), &runtime.RemoveImageRequest{Image: &runtime.ImageSpec{Image: p.Image}})

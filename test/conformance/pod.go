@@ -16,10 +16,10 @@ import (
 	"nodal/test/pace"
 )
 
-// patience bounds the time for a change that the runtime makes by itself.
+// patience bounds the wait for a change that the runtime makes by itself.
 const patience = 30 * time.Second
 
-// pod is one case's sandbox, and the way to the runtime it is in.
+// pod is one case's sandbox, and the runtime that it is in.
 type pod struct {
 	Runtime
 	cri    runtime.RuntimeServiceClient
@@ -28,7 +28,7 @@ type pod struct {
 	id     string
 }
 
-// newPod makes a pod with a sandbox that runs.
+// newPod returns a pod with a running sandbox.
 func newPod(t *testing.T, rt Runtime, uid string) *pod {
 	t.Helper()
 	p := &pod{
@@ -51,7 +51,7 @@ func newPod(t *testing.T, rt Runtime, uid string) *pod {
 	return p
 }
 
-// runSandbox runs a sandbox of the pod's configuration, to be removed with the test.
+// runSandbox runs a sandbox from the pod's configuration. It is removed with the test.
 func (p *pod) runSandbox(t *testing.T) string {
 	t.Helper()
 	response, err := p.cri.RunPodSandbox(t.Context(), &runtime.RunPodSandboxRequest{Config: p.config})
@@ -69,7 +69,7 @@ func (p *pod) runSandbox(t *testing.T) string {
 	return response.GetPodSandboxId()
 }
 
-// request is for a container of the pod that runs the command.
+// request returns a request for a container of the pod that runs the command.
 func (p *pod) request(name string, command []string) *runtime.CreateContainerRequest {
 	return &runtime.CreateContainerRequest{
 		PodSandboxId:  p.id,
@@ -104,7 +104,7 @@ func (p *pod) start(t *testing.T, name string, command []string) string {
 	return id
 }
 
-// startReady starts a program that runs on and waits until it says "ready".
+// startReady starts a program and waits until it prints "ready".
 func (p *pod) startReady(t *testing.T, command []string) string {
 	t.Helper()
 	id := p.start(t, "main", command)
@@ -116,7 +116,7 @@ func (p *pod) logPath(name string) string {
 	return filepath.Join(p.config.LogDirectory, name+".log")
 }
 
-// waitLog waits for a line and answers all that was logged until then.
+// waitLog waits for a line and returns everything logged until then.
 func (p *pod) waitLog(t *testing.T, name, line string) string {
 	t.Helper()
 	var data []byte
@@ -149,7 +149,7 @@ func (p *pod) sandboxStatus(t *testing.T) *runtime.PodSandboxStatus {
 	return response.GetStatus()
 }
 
-// waitExit waits until the container has exited and answers its last status.
+// waitExit waits until the container has exited and returns its last status.
 func (p *pod) waitExit(t *testing.T, id string) *runtime.ContainerStatus {
 	t.Helper()
 	var last *runtime.ContainerStatus
@@ -165,7 +165,7 @@ func (p *pod) stop(ctx context.Context, id string, seconds int64) error {
 	return err
 }
 
-// eventually asks until the answer is yes.
+// eventually polls until done returns true.
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	deadline := time.After(pace.Of(patience))
@@ -201,9 +201,9 @@ func wantSuccess(t *testing.T, what string, err error) {
 	}
 }
 
-// wantExit checks how a container ended. Its start and its end are stamped by
-// different processes of a real runtime, so a very short program may seem to end
-// a moment before it started; nothing may rely on their order.
+// wantExit checks how a container ended. On a real runtime, different processes stamp start and
+// end. So a very short program may seem to end before it started, and nothing may rely on their
+// order.
 func wantExit(t *testing.T, got *runtime.ContainerStatus, code int32, reason string) {
 	t.Helper()
 	if got.GetState() != runtime.ContainerState_CONTAINER_EXITED {

@@ -3,8 +3,6 @@ package conformance_test
 import (
 	"testing"
 
-	"google.golang.org/grpc"
-
 	"nodal/sim/cri"
 	"nodal/test/conformance"
 )
@@ -17,7 +15,7 @@ func TestSimulatedRuntime(t *testing.T) {
 				Images: []cri.Image{{Ref: image}}, Legacy: legacy, WriteLogs: true,
 			})
 			conformance.Run(t, conformance.Runtime{
-				Conn:   connect(t, server),
+				Conn:   conformance.Connect(t, server),
 				Image:  image,
 				LogDir: t.TempDir(),
 				Programs: conformance.Programs{
@@ -31,23 +29,4 @@ func TestSimulatedRuntime(t *testing.T) {
 			})
 		})
 	}
-}
-
-// connect serves the runtime for the time of the test.
-func connect(t *testing.T, server *cri.Server) *grpc.ClientConn {
-	t.Helper()
-	link := server.Link()
-	conn, err := link.Dial()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := conn.Close(); err != nil {
-			t.Errorf("close the connection: %v", err)
-		}
-		if err := link.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return conn
 }

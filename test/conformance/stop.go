@@ -70,7 +70,7 @@ func stopOfCreated(t *testing.T, p *pod) {
 	}
 }
 
-// stopOfMissing allows for both ages of containerd: 1.6 says NotFound, 2 succeeds.
+// stopOfMissing accepts two answers: containerd 1.6 returns NotFound, containerd 2 succeeds.
 func stopOfMissing(t *testing.T, p *pod) {
 	_, sandboxErr := p.cri.StopPodSandbox(t.Context(), &runtime.StopPodSandboxRequest{PodSandboxId: missingID})
 	for what, err := range map[string]error{"container": p.stop(t.Context(), missingID, 1), "sandbox": sandboxErr} {

@@ -8,27 +8,27 @@ import (
 	runtime "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// Runtime is a runtime under test and what a test needs to know of it.
+// Runtime holds a runtime under test, and what a test needs to know of it.
 type Runtime struct {
 	Conn         grpc.ClientConnInterface
 	Image        string // a small image that can be pulled
-	LogDir       string // exists, and the runtime writes below it
-	CgroupParent string // where pods belong; empty: the runtime's own choice
+	LogDir       string // an existing directory, in which the runtime writes logs
+	CgroupParent string // the parent of pods' cgroups; empty: the runtime's choice
 	Programs     Programs
 }
 
-// Programs are commands that exist in the image. Those that run on print the
-// line "ready" once a signal finds them as their name says.
+// Programs holds commands that exist in the image. Those that run on print "ready" once they handle
+// signals as their name says.
 type Programs struct {
-	Run        []string // runs on, and exits with 143 on SIGTERM
-	SlowTerm   []string // runs on, and exits with 143 half a second after SIGTERM
-	IgnoreTerm []string // runs on, SIGTERM or not
+	Run        []string // runs until SIGTERM, then exits with 143
+	SlowTerm   []string // runs until half a second after SIGTERM, then exits with 143
+	IgnoreTerm []string // runs until SIGKILL
 	Exit3      []string // exits with code 3
 	Hello      []string // prints "hello" to stdout, "oops" to stderr and exits with 0
 	Missing    []string // does not exist
 }
 
-// cases are independent of each other: each has a pod of its own.
+// cases are independent: each has a pod of its own.
 var cases = []struct {
 	name string
 	run  func(*testing.T, *pod)
@@ -40,7 +40,7 @@ var cases = []struct {
 	{"sandboxes are listed by id, state and label", sandboxesAreFiltered},
 	{"stopping a sandbox kills its containers and frees its address", sandboxStopKills},
 	{"stopping and removing a sandbox twice succeeds", sandboxStopIsIdempotent},
-	{"removing a running sandbox takes its containers along", sandboxRemoveForces},
+	{"removing a running sandbox removes its containers", sandboxRemoveForces},
 	{"the status of a missing sandbox is NotFound", sandboxMissing},
 	{"a container cannot be created in a stopped sandbox", stoppedSandboxTakesNoContainer},
 
@@ -58,16 +58,16 @@ var cases = []struct {
 	{"a moved log is reopened in its place", logIsReopened},
 
 	{"a program that answers SIGTERM exits by itself", stopTerminates},
-	{"stopping waits for a program that takes its time", stopWaits},
+	{"stopping waits for a slow program", stopWaits},
 	{"stopping kills a program only after its grace period", stopKillsAfterGrace},
 	{"stopping without a grace period kills at once", stopWithoutGrace},
 	{"stopping again with less time ends sooner", secondStopShortens},
 	{"stopping an exited container changes nothing", stopOfExited},
 	{"stopping a container that was not started changes nothing", stopOfCreated},
-	{"stopping what is missing succeeds or says NotFound", stopOfMissing},
+	{"stopping a missing container succeeds or returns NotFound", stopOfMissing},
 	{"a client that gives up a stop leaves the grace period whole", abandonedStop},
 
-	{"exec answers the output and the exit code", execAnswers},
+	{"exec returns the output and the exit code", execAnswers},
 	{"exec ends at its timeout", execTimesOut},
 	{"exec in an exited container fails", execInExited},
 

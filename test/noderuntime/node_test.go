@@ -29,7 +29,7 @@ func TestPodsOutliveAgentAndContainerd(t *testing.T) {
 	_, container := n.pod("a")
 	pid := first.Pid()
 
-	// The agent dies: its lock and its descriptors go, containerd does not.
+	// The agent dies: its lock and its descriptors go, containerd stays.
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -53,8 +53,8 @@ func TestPodsOutliveAgentAndContainerd(t *testing.T) {
 	n.wantEvent(runtime.Started)
 	n.wantRunning(container)
 
-	// Another configuration takes another containerd, and the same pods. So does another
-	// bundle; one of the same programs is another by its index.
+	// A changed configuration restarts containerd and keeps the pods. So does another bundle;
+	// bundles of the same programs differ by their index.
 	if err := third.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func TestPodsOutliveAgentAndContainerd(t *testing.T) {
 		t.Error("a containerd with an old configuration runs on")
 	}
 	n.wantRunning(container)
-	n.killUnderSupervision(fourth) // which also removes what nothing runs from
+	n.killUnderSupervision(fourth) // this also removes bundles that nothing uses
 	n.wantRunning(container)
 	n.wantExec(container)
 	if err := fourth.Stop(t.Context()); err != nil {
@@ -77,7 +77,7 @@ func TestPodsOutliveAgentAndContainerd(t *testing.T) {
 	}
 }
 
-// killUnderSupervision kills containerd while its agent looks after it.
+// killUnderSupervision kills containerd while its agent supervises it.
 func (n *node) killUnderSupervision(r *runtime.Runtime) {
 	n.t.Helper()
 	ctx, cancel := context.WithCancel(n.t.Context())
@@ -117,7 +117,7 @@ func TestTwoNodesShareAMachine(t *testing.T) {
 	m := newNodeBeside(t, n.rig)
 	a := n.start()
 	defer a.Close()
-	_, one := n.pod("same") // from here on the machine has a route to its network
+	_, one := n.pod("same") // now the machine has a route to its network
 	b := m.start()
 	defer b.Close()
 	if n.network.Bridge() == m.network.Bridge() || n.network.Subnets()[0].Overlaps(m.network.Subnets()[0]) {
@@ -153,8 +153,8 @@ func TestHostPorts(t *testing.T) {
 	if got := getFrom(t, n.namespace(server), address, "/index.html"); got != "hello" {
 		t.Errorf("from the pod itself: got %q", got)
 	}
-	// A kill may cut the CNI library's record off, or come before it is written. The ports
-	// are open by then, and cleaning has to find them.
+	// A kill may truncate the CNI library's record, or come before it is written. The ports are
+	// open by then, and cleaning has to find them.
 	bridge := n.network.Bridge()
 	if err := errors.Join(os.Truncate(record(bridge, server), 20), os.Remove(record(bridge, client))); err != nil {
 		t.Fatal(err)
@@ -177,7 +177,7 @@ func freePort(t *testing.T) int32 {
 
 func hostAddress(t *testing.T) string {
 	t.Helper()
-	// Nothing is sent: the kernel only looks up from where it would.
+	// Nothing is sent: the kernel only looks up its source address.
 	conn, err := net.Dial("udp", "192.0.2.1:9")
 	if err != nil {
 		t.Fatal(err)
@@ -186,7 +186,7 @@ func hostAddress(t *testing.T) string {
 	return conn.LocalAddr().(*net.UDPAddr).IP.String()
 }
 
-// get asks until the server listens, which it does a little after its start.
+// get requests a page until the server listens, which takes a moment after its start.
 func get(t *testing.T, url string) string {
 	t.Helper()
 	reply, err := http.Get(url)
@@ -197,6 +197,11 @@ func get(t *testing.T, url string) string {
 		t.Errorf("get: %v", err)
 		return ""
 	}
+	return bodyOf(t, reply)
+}
+
+func bodyOf(t *testing.T, reply *http.Response) string {
+	t.Helper()
 	defer reply.Body.Close()
 	body, err := io.ReadAll(reply.Body)
 	if err != nil {
@@ -205,7 +210,7 @@ func get(t *testing.T, url string) string {
 	return strings.TrimSpace(string(body))
 }
 
-// getFrom gets a page from inside of a network namespace.
+// getFrom requests a page from inside a network namespace.
 func getFrom(t *testing.T, namespace, address, path string) string {
 	t.Helper()
 	type answer struct {
@@ -214,7 +219,7 @@ func getFrom(t *testing.T, namespace, address, path string) string {
 	}
 	dialled := make(chan answer)
 	go func() {
-		goruntime.LockOSThread() // and never unlocked: the thread ends with us
+		goruntime.LockOSThread() // never unlocked: the thread ends with this goroutine
 		conn, err := dialFrom(namespace, address)
 		dialled <- answer{conn, err}
 	}()
@@ -231,12 +236,7 @@ func getFrom(t *testing.T, namespace, address, path string) string {
 		t.Errorf("get: %v", err)
 		return ""
 	}
-	defer reply.Body.Close()
-	body, err := io.ReadAll(reply.Body)
-	if err != nil {
-		t.Errorf("get: %v", err)
-	}
-	return strings.TrimSpace(string(body))
+	return bodyOf(t, reply)
 }
 
 func dialFrom(namespace, address string) (net.Conn, error) {

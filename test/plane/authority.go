@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// Authority signs what the API server takes for a client's certificate.
+// Authority signs client certificates that the API server accepts.
 type Authority struct {
 	Cert *x509.Certificate
 	Key  *ecdsa.PrivateKey
 }
 
-// NewAuthority makes one that lasts for a day.
+// NewAuthority makes an authority whose certificate is valid for a day.
 func NewAuthority() (*Authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -42,7 +42,7 @@ func lasting(template *x509.Certificate) {
 	template.NotBefore, template.NotAfter = now.Add(-24*time.Hour), now.Add(24*time.Hour)
 }
 
-// Pool trusts the authority alone.
+// Pool returns a pool with this authority only.
 func (a *Authority) Pool() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AddCert(a.Cert)
@@ -51,7 +51,7 @@ func (a *Authority) Pool() *x509.CertPool {
 
 func (a *Authority) pem() []byte { return certificateText(a.Cert.Raw) }
 
-// client is a certificate and its key in one text.
+// client returns a certificate and its key in one PEM text.
 func (a *Authority) client(name, group string) ([]byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

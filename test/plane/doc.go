@@ -1,13 +1,12 @@
-// Package plane runs a Kubernetes control plane on this machine, for a node to
-// join: etcd and kube-apiserver and, if wanted, kube-scheduler,
-// kube-controller-manager and metrics-server, as test/cluster/parts/build.sh has
-// built them.
+// Package plane runs a Kubernetes control plane on this machine for a node to join: etcd and
+// kube-apiserver, and if wanted kube-scheduler, kube-controller-manager and metrics-server.
+// test/cluster/parts/build.sh builds them.
 //
 //	plane.go       the files and flags of the programs
-//	metrics.go     those of metrics-server, and what makes it part of the API
-//	kubectl.go     the program by which the admin gives orders
-//	program.go     one of them, which may be killed and started again
-//	authority.go   whose certificates the API server takes for a client's
+//	metrics.go     those of metrics-server, and its registration in the API
+//	kubectl.go     kubectl for the admin
+//	program.go     one of the programs
+//	authority.go   signs the certificates of the API server's clients
 //
-// Everything is below one directory and listens on loopback alone.
+// All files lie below one directory, and all ports are on loopback.
 package plane

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Kubectl is the command that does something as the admin.
+// Kubectl returns a command that runs kubectl as the admin.
 func (p *Plane) Kubectl(ctx context.Context, args ...string) (*exec.Cmd, error) {
 	config, err := p.Kubeconfig(Admin)
 	cmd := exec.CommandContext(ctx, p.Program("kubectl"), args...)

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// scraper is metrics-server, once that runs.
+// scraper is the user of metrics-server.
 const scraper User = "metrics-server"
 
-// extension has the API server pass on requests to metrics-server, by the name of a
-// service since nothing here routes to addresses of services.
+// extension makes the API server pass requests on to metrics-server. It names a service of type
+// ExternalName, since nothing here routes to the addresses of services.
 const extension = `apiVersion: v1
 kind: Service
 metadata: {name: metrics-server, namespace: kube-system}
@@ -28,9 +28,9 @@ spec:
   service: {name: metrics-server, namespace: kube-system, port: %d}
 `
 
-// StartMetrics runs metrics-server as the service account that its own manifests
-// make, with the rights that they give. It has figures once it has read the nodes
-// twice. nodeCA is a file, of the authority that signs what nodes serve with.
+// StartMetrics runs metrics-server as the service account of its own manifests, with their rights.
+// It has figures after its second reading of the nodes. nodeCA is the file with the authority of
+// the nodes' serving certificates.
 func (p *Plane) StartMetrics(ctx context.Context, port int, nodeCA string) error {
 	_, err := p.kubectl(ctx, "", "create", "-f", p.Program("metrics-server.yaml"))
 	if err != nil {

@@ -15,38 +15,39 @@ import (
 	"time"
 
 	"nodal/test/agent"
+	"nodal/test/process"
 )
 
-// User is a user that the API server knows by a token, which each control plane makes anew.
+// User is a user of the API server. Each control plane makes new tokens.
 type User string
 
 const (
 	Admin User = "admin"
-	Node  User = "node-a"    // the node of that name
-	Local User = "localhost" // another, by a name that resolves everywhere
-	Joins User = "joining"   // may ask for a node's certificate
+	Node  User = "node-a"    // the node of this name
+	Local User = "localhost" // a node whose name resolves on every machine
+	Joins User = "joining"   // may request a certificate for a node
 )
 
-// Config says where the control plane lives.
+// Config holds the paths and flags of a control plane.
 type Config struct {
-	Dir   string // of its files
-	Parts string // of the programs
+	Dir   string // the directory for its files
+	Parts string // the directory of the programs
 	Ports agent.Ports
-	Flags []string // more of them, for the API server
+	Flags []string // additional flags of the API server
 }
 
-// Plane is a control plane that runs.
+// Plane is a running control plane.
 type Plane struct {
 	Config
 	Clients   *Authority
-	APIServer *Program
+	APIServer *process.Process
 
 	tokens   map[User]string
-	programs []*Program
+	programs []*process.Process
 }
 
-// Start runs etcd and kube-apiserver, and returns when that is ready. What was
-// started before an error is left for Stop.
+// Start runs etcd and kube-apiserver, and returns when the API server is ready. After an error,
+// Stop ends what has started.
 func Start(ctx context.Context, c Config) (*Plane, error) {
 	p := &Plane{Config: c}
 	if err := p.write(); err != nil {
@@ -92,14 +93,14 @@ func (p *Plane) StartControllers() error {
 	return err
 }
 
-// Stop kills all of it, the last first.
+// Stop kills all programs in reverse order.
 func (p *Plane) Stop() {
 	for i := range p.programs {
-		p.programs[len(p.programs)-1-i].End()
+		p.programs[len(p.programs)-1-i].Kill()
 	}
 }
 
-// LogTails are the ends of what the programs have written.
+// LogTails returns the end of each program's log.
 func (p *Plane) LogTails() (text string) {
 	for _, program := range p.programs {
 		text += fmt.Sprintf("%s's log ends with\n%s\n", filepath.Base(program.Path), program.LogTail())
@@ -107,20 +108,20 @@ func (p *Plane) LogTails() (text string) {
 	return text
 }
 
-// File is the path of one of the control plane's files.
+// File returns the path of one of the control plane's files.
 func (p *Plane) File(name string) string { return filepath.Join(p.Dir, name) }
 
-// ClientCA is the file of the authority by which the API server shows itself to
+// ClientCA returns the path of the authority that signs the API server's client certificate for
 // nodes.
 func (p *Plane) ClientCA() string { return p.File("clients.crt") }
 
-// Program is the path of one of the programs.
+// Program returns the path of one of the programs.
 func (p *Plane) Program(name string) string { return filepath.Join(p.Parts, name) }
 
-func (p *Plane) run(name string, args ...string) (*Program, error) {
-	program := &Program{Path: p.Program(name), Args: args, Log: p.File(name + ".log")}
+func (p *Plane) run(name string, args ...string) (*process.Process, error) {
+	program := NewProgram(p.Program(name), p.File(name+".log"), args...)
 	p.programs = append(p.programs, program)
-	return program, program.Begin()
+	return program, program.Start()
 }
 
 func (p *Plane) write() (err error) {
@@ -147,7 +148,7 @@ func (p *Plane) write() (err error) {
 	return nil
 }
 
-// newTokens makes one for each user, and returns them as the API server reads them.
+// newTokens makes a token for each user, and returns them in the API server's format.
 func (p *Plane) newTokens() []byte {
 	p.tokens = map[User]string{}
 	var text bytes.Buffer
@@ -169,8 +170,8 @@ func (p *Plane) newTokens() []byte {
 // Token returns the user's token.
 func (p *Plane) Token(user User) string { return p.tokens[user] }
 
-// Kubeconfig is the file by which a user reaches the API server. It is never there in
-// part: others may read it at any time.
+// Kubeconfig writes a user's kubeconfig and returns its path. The file is replaced atomically,
+// because other processes may read it at any time.
 func (p *Plane) Kubeconfig(user User) (path string, err error) {
 	path = p.File(string(user) + ".kubeconfig")
 	text := fmt.Sprintf(`apiVersion: v1
@@ -183,7 +184,7 @@ current-context: x
 	return path, errors.Join(os.WriteFile(path+".new", []byte(text), 0o600), os.Rename(path+".new", path))
 }
 
-// Client trusts the API server, whose certificate is there once it has started.
+// Client returns a client that trusts the API server, whose certificate exists once it has started.
 func (p *Plane) Client() (*http.Client, error) {
 	certificate, err := os.ReadFile(p.File("certs/apiserver.crt"))
 	if err != nil {
@@ -194,7 +195,7 @@ func (p *Plane) Client() (*http.Client, error) {
 	return &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}, Timeout: 10 * time.Second}, nil
 }
 
-// Get asks the API server as the admin.
+// Get sends a request to the API server as the admin.
 func (p *Plane) Get(ctx context.Context, client *http.Client, path string) (*http.Response, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("https://127.0.0.1:%d%s", p.Ports.Secure, path), nil)
 	if err != nil {
@@ -220,7 +221,7 @@ func (p *Plane) awaitReady(ctx context.Context) error {
 	}
 }
 
-// ready fails until the API server has made what a cluster begins with.
+// ready returns an error until the API server has made a cluster's first objects.
 func (p *Plane) ready(ctx context.Context) error {
 	client, err := p.Client()
 	if err != nil {

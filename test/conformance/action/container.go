@@ -9,8 +9,8 @@ import (
 	"nodal/node/manifest"
 )
 
-// live is a context that ends with none of the runtime's calls: what a case leaves is
-// removed after its own context has ended.
+// live returns a context without cancellation: cleaning up goes on after the case's own context has
+// ended.
 func (p *pod) live() context.Context { return context.WithoutCancel(p.Context()) }
 
 func containerLives(p *pod) {
@@ -23,7 +23,7 @@ func containerLives(p *pod) {
 	p.do(node.StartContainer{Container: "fails", ID: id})
 	p.await(id)
 	p.wantEnd(id, 1)
-	// A node counts its time in parts of a second, so does a runtime.
+	// The node's clock has parts of a second; so must the runtime's.
 	if got := p.inspect(id); got.StartedAt.Before(before.Add(-time.Second)) || got.StartedAt.Before(got.CreatedAt) {
 		p.Errorf("it was made at %s and began at %s, want them in this order and after %s", got.CreatedAt, got.StartedAt, before)
 	}
@@ -95,7 +95,7 @@ func containerWithoutImage(p *pod) {
 	there := a
 	a.Image, a.ImageID = "127.0.0.1:1/missing:1", "sha256:"+missing
 	p.wantFailure(a)
-	p.do(there) // the name is free
+	p.do(there) // the name is free again
 }
 
 func containerWithoutSandbox(p *pod) {

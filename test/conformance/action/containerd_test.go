@@ -16,7 +16,7 @@ func TestAdapterOnContainerd(t *testing.T) {
 	rt := rig.Containerd(t)
 	config := configOf(t)
 	config.CgroupParent = func(*corev1.Pod) string { return rt.CgroupParent }
-	// The short naps are how often a shell looks at its traps.
+	// A shell handles traps only between commands, so the sleeps are short.
 	loop := "while :; do sleep 0.1; done"
 	tested := runtimeOf(rt.Conn(), config, rt.Image("busybox"), map[action.Program][]string{
 		action.Forever:    {"sh", "-c", "trap 'exit 143' TERM; echo ready; " + loop},

@@ -1,13 +1,13 @@
-// Package action says what the reconciler relies on in a reconciler.Runtime, as
-// tests that each of them can be put through: what an action does, what its
-// error means, what a look shows after it, and what asking twice does.
+// Package action describes the behaviour that the reconciler needs of a reconciler.Runtime, as
+// tests for each implementation: the effect of an action, the meaning of its error, what a look
+// shows afterwards, and the effect of a repetition.
 //
 //	host/cri on a real containerd ─┐
 //	host/cri on sim/cri            ├─▶ Run
 //	sim.Machine                    ┘   (in package sim)
 //
-// Seeds and scripts play on sim.Machine, so what they prove holds on a node as far
-// as these cases go. Package conformance does the same one floor below, for CRI.
+// Seeds and scripts play on sim.Machine, so their results hold on a node as far as these cases go.
+// Package conformance does the same one layer below, for CRI.
 //
 // Start reading at Run; the cases are in one file a noun.
 package action

@@ -17,7 +17,7 @@ import (
 
 const (
 	grace    = 7 * time.Second
-	patience = 30 * time.Second // with what a runtime does by itself
+	patience = 30 * time.Second // for a change that the runtime makes by itself
 	missing  = "0000000000000000000000000000000000000000000000000000000000000000"
 )
 
@@ -28,8 +28,8 @@ type pod struct {
 	*node.Pod
 }
 
-// newPod makes up a pod with one container for each program, named in lower case. What
-// the case leaves of it is removed.
+// newPod returns a pod with one container for each program, named in lower case. It is removed
+// after the case.
 func newPod(t *testing.T, rt Runtime, uid string) *pod {
 	t.Helper()
 	object := &corev1.Pod{
@@ -50,12 +50,12 @@ func newPod(t *testing.T, rt Runtime, uid string) *pod {
 	return p
 }
 
-// name makes a pod's name of a case's.
+// name returns a pod's name made from a case's name.
 func name(uid string) string {
 	return strings.Trim(strings.ReplaceAll(uid, "'", "")[:min(40, len(uid)-1)], "-")
 }
 
-// clear removes what there is of the pod.
+// clear removes what exists of the pod.
 func (p *pod) clear() {
 	for _, s := range p.look().Sandboxes {
 		p.do(node.StopSandbox{ID: s.ID})
@@ -79,7 +79,7 @@ func (p *pod) do(a node.Action) node.Result {
 	return result
 }
 
-// look answers what the runtime shows of the pod.
+// look returns what the runtime shows of the pod.
 func (p *pod) look() *node.Observed {
 	p.Helper()
 	key := p.Key()
@@ -99,7 +99,7 @@ func (p *pod) sandbox() string {
 	return p.do(node.RunSandbox{}).ID
 }
 
-// making is the action that makes a run of a container, with its image there.
+// making returns the action that creates a run of a container. Its image is on the machine by then.
 func (p *pod) making(sandbox, container string, attempt uint32) node.CreateContainer {
 	p.Helper()
 	spec := p.spec(container)
@@ -141,7 +141,7 @@ func (p *pod) inspect(id string) node.Container {
 	return *p.do(node.InspectContainer{Container: "one", ID: id}).Container
 }
 
-// shown is a run as a look shows it.
+// shown returns a run as a look shows it.
 func (p *pod) shown(id string) (node.Container, bool) {
 	p.Helper()
 	for _, c := range p.look().Containers {
@@ -152,7 +152,7 @@ func (p *pod) shown(id string) (node.Container, bool) {
 	return node.Container{}, false
 }
 
-// wantState expects how a look shows a run.
+// wantState checks the state of a run in a look.
 func (p *pod) wantState(id string, want node.ContainerState) {
 	p.Helper()
 	if got, ok := p.shown(id); !ok || got.State != want {
@@ -160,7 +160,7 @@ func (p *pod) wantState(id string, want node.ContainerState) {
 	}
 }
 
-// wantEnd expects a run to have ended with an exit code.
+// wantEnd checks that a run has ended with an exit code.
 func (p *pod) wantEnd(id string, code int32) {
 	p.Helper()
 	p.wantState(id, node.ContainerExited)
@@ -170,13 +170,13 @@ func (p *pod) wantEnd(id string, code int32) {
 	}
 }
 
-// await lets time go by until a run has ended by itself.
+// await waits until a run has ended by itself.
 func (p *pod) await(id string) {
 	p.Helper()
 	p.until("has ended", id, func(c node.Container) bool { return c.State == node.ContainerExited })
 }
 
-// until lets time go by until something holds for a run.
+// until waits until a condition holds for a run.
 func (p *pod) until(what, id string, holds func(node.Container) bool) {
 	p.Helper()
 	for end := p.Now().Add(pace.Of(patience)); p.Now().Before(end); p.Pass(50 * time.Millisecond) {
@@ -187,7 +187,7 @@ func (p *pod) until(what, id string, holds func(node.Container) bool) {
 	p.Fatalf("it does not hold after %s that container %s %s", pace.Of(patience), id, what)
 }
 
-// wantFailure expects a definite failure.
+// wantFailure performs an action and checks that it fails for certain.
 func (p *pod) wantFailure(a node.Action) {
 	p.Helper()
 	var failure *node.Failure
@@ -196,7 +196,7 @@ func (p *pod) wantFailure(a node.Action) {
 	}
 }
 
-// wantOpen expects an answer that leaves the outcome open.
+// wantOpen performs an action and checks that its outcome is unknown.
 func (p *pod) wantOpen(a node.Action) {
 	p.Helper()
 	var failure *node.Failure

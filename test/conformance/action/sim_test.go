@@ -12,6 +12,7 @@ import (
 	"nodal/host/image"
 	"nodal/node"
 	sim "nodal/sim/cri"
+	"nodal/test/conformance"
 	"nodal/test/conformance/action"
 )
 
@@ -22,19 +23,8 @@ var calls = cri.Config{RequestTimeout: 30 * time.Second}
 func TestAdapterOnTheSimulatedRuntime(t *testing.T) {
 	for name, legacy := range map[string]bool{"containerd 2": false, "containerd 1.6": true} {
 		t.Run(name, func(t *testing.T) {
-			link := sim.NewServer(sim.Config{Images: []sim.Image{{Ref: testImage}}, Legacy: legacy}).Link()
-			conn, err := link.Dial(cri.DialOptions(calls)...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() {
-				if err := conn.Close(); err != nil {
-					t.Errorf("close the connection: %v", err)
-				}
-				if err := link.Close(); err != nil {
-					t.Error(err)
-				}
-			})
+			server := sim.NewServer(sim.Config{Images: []sim.Image{{Ref: testImage}}, Legacy: legacy})
+			conn := conformance.Connect(t, server, cri.DialOptions(calls)...)
 			action.Run(t, runtimeOf(conn, configOf(t), testImage, map[action.Program][]string{
 				action.Forever: {"run"}, action.IgnoreTerm: {"ignore-term"}, action.Fails: {"exit", "1", "after", "100ms"},
 				action.Missing: {"no-start"},
@@ -47,7 +37,7 @@ func configOf(t *testing.T) cri.PodConfig {
 	return cri.PodConfig{LogsDir: t.TempDir()}
 }
 
-// runtimeOf is the adapter over a connection, in real time.
+// runtimeOf returns the adapter over a connection, in real time.
 func runtimeOf(
 	conn grpc.ClientConnInterface, config cri.PodConfig, ref string, programs map[action.Program][]string,
 ) action.Runtime {

@@ -11,48 +11,48 @@ import (
 	"nodal/reconciler"
 )
 
-// Runtime is a runtime under test and what a test needs to know of it.
+// Runtime holds a runtime under test, and what a test needs to know of it.
 type Runtime struct {
 	reconciler.Runtime
 	Images reconciler.Images
-	// Run has a container run a program: it sets its image and its command.
+	// Run sets the image and command of a container that runs a program.
 	Run func(*corev1.Container, Program)
-	// Ready reports whether a program that runs on has come to heed signals. With nil it does at once.
+	// Ready reports whether a running program handles signals yet. If nil, it always does.
 	Ready func(node.Container) bool
-	// Now is the time as the runtime goes by it, and Pass lets some of it go by.
+	// Now returns the runtime's time, and Pass lets time pass.
 	Now  func() time.Time
 	Pass func(time.Duration)
 }
 
-// Program names a way for a container to spend its life.
+// Program names the behaviour of a container.
 type Program uint8
 
 const (
-	Forever    Program = iota // runs on, and exits with 143 soon after SIGTERM
-	IgnoreTerm                // runs on, SIGTERM or not
+	Forever    Program = iota // runs until SIGTERM, then exits with 143
+	IgnoreTerm                // runs until SIGKILL
 	Fails                     // exits with code 1 within a few seconds
-	Missing                   // cannot be started
+	Missing                   // fails to start
 )
 
-// cases are independent of each other: each has a pod of its own.
+// cases are independent: each has a pod of its own.
 var cases = []struct {
 	name string
 	run  func(*pod)
 }{
-	{"a look at a pod that has nothing shows nothing", nothingIsShown},
+	{"a look at a pod without sandboxes shows nothing", nothingIsShown},
 	{"a look at everything shows each pod under its key", everyPodIsShown},
-	{"pods that share a name are told apart by uid", uidsAreKept},
-	{"what is no runtime's business is unsupported", foreignActions},
+	{"pods that share a name are distinguished by UID", uidsAreKept},
+	{"an action that is not the runtime's is unsupported", foreignActions},
 
 	{"a sandbox is ready, shown and has an address", sandboxIsReady},
 	{"a sandbox's attempt is taken until the sandbox is removed", sandboxAttemptIsTaken},
 	{"stopping a sandbox kills what runs in it", sandboxStopKills},
 	{"stopping and removing a sandbox twice succeeds", sandboxEndsTwice},
-	{"removing a sandbox takes its containers along", sandboxRemovalTakesContainers},
+	{"removing a sandbox removes its containers", sandboxRemovalTakesContainers},
 	{"inspecting a missing sandbox says that it is not found", sandboxMissing},
 
-	{"a container is made, then runs, then has exited", containerLives},
-	{"a container is shown as what it was made from", containerIsDescribed},
+	{"a container is made, then runs, then exits", containerLives},
+	{"a container is shown with its spec", containerIsDescribed},
 	{"a container's attempt is taken until the container is removed", containerAttemptIsTaken},
 	{"runs of a container are shown newest first", newestFirst},
 	{"a container of a missing image is not made", containerWithoutImage},
