@@ -1,12 +1,12 @@
-# `make help` lists the targets. The work is in scripts under test/, so that
-# this file stays a table of contents.
+# `make help` lists the targets. The work is done by scripts below test/; this file is their table of
+# contents.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
-# An older Go fetches the toolchain that go.mod asks for, even where the
-# environment says "local"; a newer one stays as it is.
+# An older Go fetches the toolchain of go.mod, even if the environment says "local". A newer Go is used
+# as it is.
 export GOTOOLCHAIN := auto
-# The version is stamped by us, and a clone owned by someone else still builds.
+# The version comes from -ldflags. Without -buildvcs=false, a clone of another owner would not build.
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
 export PATH := $(PATH):/usr/sbin:/sbin
 
@@ -22,13 +22,13 @@ help: ## list the targets
 build: bundle web ## build bin/kubelet
 	CGO_ENABLED=0 go build -tags bundle,grpcnotrace -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/kubelet ./cmd/kubelet
 
-bundle: ## build the container runtime that the kubelet brings along, unless that is done
+bundle: ## build the kubelet's own container runtime, unless it is up to date
 	@host/runtime/bundle/build.sh
 
-web: ## build the dashboard into the next bin/kubelet, unless that is done
+web: ## build the dashboard for the next bin/kubelet, unless it is up to date
 	@web/build.sh
 
-dist: web ## build what a machine needs into dist/: one static binary for each architecture, checksums, the systemd unit
+dist: web ## build a release into dist/: one static binary for each architecture, checksums, the systemd unit
 	@test/dist.sh dist $(VERSION)
 	@NODAL_DIST=$(CURDIR)/dist NODAL_DIST_VERSION=$(VERSION) go test -count=1 -run 'TestTheBinary|TestChecksums' ./test/dist
 
@@ -38,7 +38,7 @@ setup-dist: ## install what make dist needs from Debian for the other architectu
 run: setup build ## bring up a node with one example pod and print how to reach it
 	@go build -o .cache/example ./test/run && .cache/example
 
-clean-node: ## take away what make run has left
+clean-node: ## remove what make run has left
 	@go build -o .cache/example ./test/run && .cache/example -clean
 
 run-sim: ## the same without root or containers, on a simulated runtime
@@ -46,20 +46,20 @@ run-sim: ## the same without root or containers, on a simulated runtime
 	@mkdir -p .cache && CGO_ENABLED=0 go build -trimpath -o .cache/kubelet-plain ./cmd/kubelet
 	@go build -o .cache/example-sim ./test/runsim && .cache/example-sim -kubelet .cache/kubelet-plain
 
-cluster: setup build ## bring up a Kubernetes cluster of one node, print its kubeconfig, take it away at Ctrl-C
+cluster: setup build ## bring up a Kubernetes cluster of one node, print its kubeconfig, remove it at Ctrl-C
 	@test/cluster/parts/build.sh
 	@go build -o .cache/example ./test/run && .cache/example -cluster $(CURDIR)/.cache/parts -dir /var/lib/nodal-cluster
 
-check: ## run what needs no root and no containers: lint, unit tests, scripts, 1,000 seeds; minutes
+check: ## run lint, unit tests, scripts and 1,000 seeds: no root, no containers, under 3 minutes
 	@test/check.sh
 
-test: setup-tests ## run every check and every test, those on a real runtime included
+test: setup-tests ## run every check and every test, with a real container runtime
 	@test/all.sh
 
-test-v2: setup-tests ## run conformance and end-to-end tests on cgroup v2, in an emulated machine: more than an hour
+test-v2: setup-tests ## run conformance and end-to-end tests on cgroup v2, in an emulated machine; more than an hour
 	@test/vm/all.sh
 
-test-node: ## build the dashboard and run its unit tests with Debian 12's node and npm, the oldest that do
+test-node: ## build the dashboard and run its unit tests with Debian 12's node and npm, the oldest supported
 	@test/oldest_node.sh
 
 lint: ## vet, staticcheck, formatting, generated code, API lint and breaking check
@@ -68,18 +68,18 @@ lint: ## vet, staticcheck, formatting, generated code, API lint and breaking che
 gen: ## generate Go and OpenAPI from the protos
 	test/gen.sh
 
-api-image: gen ## save the API that later changes must not break, unless it breaks what is saved
+api-image: gen ## save the API as the base of the breaking check, if it does not break the saved one
 	test/checks.sh compatible
 	test/buf.sh build api/proto --exclude-source-info --output api/proto/node.binpb
 
 vuln: ## look for known vulnerabilities (needs vuln.go.dev)
 	go run golang.org/x/vuln/cmd/govulncheck@v1.8.0 ./...
 
-bench: setup-tests build ## measure beside the raw CRI calls, and PEER_KUBELET=path; writes docs/BENCHMARKS.md
+bench: setup-tests build ## compare with raw CRI calls, and with PEER_KUBELET=path; writes docs/BENCHMARKS.md
 	@test/cluster/parts/build.sh
 	go run ./test/bench
 
-chaos: setup-tests ## kill agent and runtime at random moments, in a cluster its API server too, ROUNDS=100 times each; volumes come and go meanwhile
+chaos: setup-tests ## kill agent, runtime and API server at random moments, ROUNDS=100 times each
 	@test/cluster/parts/build.sh
 	NODAL_REQUIRE_ROOT=1 NODAL_CHAOS_ROUNDS=$(ROUNDS) go test -count=1 -timeout 6h -run Chaos ./test/...
 	NODAL_REQUIRE_ROOT=1 NODAL_SOAK=$$((5 * $(ROUNDS))) go test -count=1 -timeout 2h -run TestVolumesComeAndGoThroughCrashes ./test/e2e

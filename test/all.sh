@@ -1,6 +1,6 @@
 #!/bin/bash
-# Every check there is, the fast ones first. A lint that fails ends the run;
-# failed tests do not, since what they leave behind is still looked for.
+# Runs every check, the fast ones first. A failed lint ends the run. Failed tests do not: the check
+# for leaks still runs after them.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p .cache
@@ -23,7 +23,7 @@ test/phase.sh tests test/gotest.sh | tee .cache/tests.log
 status=$?
 test/phase.sh "the same on cgroup v2, in small" test/vm/smoke.sh | tee -a .cache/tests.log || status=1
 test/phase.sh "nothing left behind" .cache/leaks check .cache/before.json || status=1
-# What failed, and all together as the last line, where a reader looks for it.
+# Print the failures, and the count as the last line, where a reader looks for it.
 awk '/^failed: / { on = 1 } !/^(failed: |        )/ { on = 0 } on' .cache/tests.log
 awk '/^[0-9]+ passed, / { passed += $1; failed += $3; skipped += $5 }
   END { printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped }' .cache/tests.log

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The checks of `make lint` that are more than one command.
+# The checks of `make lint` and `make check` that are more than one command.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -9,8 +9,8 @@ formatted() {
   [ -z "$wrong" ] || { printf 'not formatted (make fmt does it):\n%s\n' "$wrong"; return 1; }
 }
 
-# Generated files are compared, not trusted: a proto edited without `make gen`
-# would otherwise go out with yesterday's code.
+# Generated files are made again and compared: without that, a proto edited without `make gen` would
+# ship yesterday's code.
 fresh() {
   local dir status=0
   dir=$(mktemp -d)
@@ -26,9 +26,21 @@ fresh() {
   return $status
 }
 
-# compatible compares with the API as it was saved last.
+# compatible compares the API with the saved image.
 compatible() {
   test/buf.sh breaking api/proto --against api/proto/node.binpb
+}
+
+# units runs the tests that need no runtime, with few seeds.
+units() {
+  local fast status=0
+  fast=$(test/packages.sh fast | grep -vx nodal/sim)
+  # shellcheck disable=SC2086 # they are words
+  {
+    go test -json -timeout 5m $fast || status=1
+    go test -json -timeout 5m -run 'TestSeeds$' ./sim -seeds 1000 || status=1
+    exit $status
+  } | go run ./test/summary -part
 }
 
 "$@"

@@ -1,8 +1,8 @@
 #!/bin/bash
-# Gets from Debian what `make dist` needs to build for the other architecture
-# than this machine's, and to try the result: a C compiler, qemu, and below
-# .cache/cross the other machine's libseccomp. That is unpacked, not installed: it
-# would make this a machine of two architectures. Downloads nothing the second time.
+# Gets from Debian what `make dist` needs to build for the other architecture, and to try the
+# result: a C compiler, qemu, and the other architecture's libseccomp. That library is unpacked
+# below .cache/cross and not installed, which would turn this machine into one of two architectures.
+# A second run downloads nothing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 case $(uname -m) in
@@ -30,7 +30,7 @@ work=$(mktemp -d "$PWD/.cache/cross/work.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/lists/partial" "$work/archives/partial"
 : >"$work/status"
-# An apt of its own, for which this machine is the other one.
+# This apt has its own state, in which the other architecture is the native one.
 export APT_CONFIG=$work/apt.conf
 cat >"$APT_CONFIG" <<CONFIG
 APT { Architecture "$arch"; Architectures { "$arch"; }; Sandbox::User "root"; };

@@ -1,18 +1,18 @@
 #!/bin/bash
-# Builds what is handed out: a static kubelet with its container runtime inside
-# for each architecture, the systemd unit, and their checksums.
+# Builds the release: for each architecture a static kubelet with its container runtime inside, the
+# systemd unit, and their checksums.
 #
 #   dist.sh DIRECTORY VERSION [ARCHITECTURE...]
 #
-# The same sources, Go and C toolchain give the same bytes, wherever the tree
-# lies. What was in the directory is replaced only once all is built.
+# The same sources, Go and C toolchain give the same bytes, in whatever directory the tree lies. The
+# old content of DIRECTORY is replaced only after everything is built.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=$1 version=$2
 shift 2
 [ $# -gt 0 ] || set -- amd64 arm64
 
-# What the caller has set for other builds would change the bytes of this one.
+# The caller's settings for other builds would change the bytes of this one.
 unset GOEXPERIMENT GOAMD64 GOARM64
 export GOTOOLCHAIN=auto GOWORK=off GOFLAGS='-buildvcs=false -trimpath -mod=readonly' GOOS=linux CGO_ENABLED=0
 
@@ -20,8 +20,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/dist"
 
-# overlay has the compiler embed the bundle of another directory than the
-# tree's, which belongs to the builds for this machine.
+# overlay makes the compiler embed the bundle of another directory. The tree's own belongs to builds
+# for this machine.
 overlay() {
   local embedded=$PWD/host/runtime/embedded sep='' name
   printf '{"Replace":{'

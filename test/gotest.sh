@@ -1,21 +1,20 @@
 #!/bin/bash
-# Runs the tests of packages, fast ones first, and sums up.
-# Real packages run one by one, and within one some tests side by side: more would
-# wait for processors, fewer for pods.
+# Runs the tests of packages, fast ones first, and prints a summary. Real packages run one by one,
+# with some tests of each side by side. More tests would wait for processors, fewer for pods.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-# The end-to-end tests that the version of the runtime can make a difference to. They
-# run a second time, on the containerd that the kubelet brings along; the others ask
-# the agent alone. "make test-v2" runs all of them on it.
-lives='PodThatEnds|Killed|DeletionGoesOn|Vanishes|SandboxDies|CanGo$|Hooks$|ProbesOfEveryKind|LastWords|Sidecars|Ephemeral|StartsWithoutARuntime|BadPodsHarm|StatusTells'
-limits='ResourcesChange|PodsOfEachClass|HeldToLimits|OfTheirOwn|LiesTogether|HugePages|HasADevice|OutOfMemory|StatsAre|TellsOfItself|Collector'
+# The end-to-end tests for which the version of the runtime matters. They run a second time, on the
+# containerd that the kubelet brings along; the others test the agent alone. "make test-v2" runs all
+# of them on it.
+lives='PodThatEnds|Killed|DeletionGoesOn|Vanishes|SandboxDies|CanGo$|Hooks$|ProbesOfEveryKind|TerminationMessages|Sidecars|Ephemeral|StartsWithoutARuntime|BadPodsHarm|StatusIsWhat'
+limits='ResourcesChange|PodsOfEachClass|HeldToLimits|ExclusiveCPUs|TheirOwnUserNamespaces|AreAligned|HugePages|HasADevice|OutOfMemory|StatsAre|DescribeTheAgent|Collector'
 security='Confined|GroupsOfTheImage|RuntimeClasses|KnowTheirIdentity|HostsNamespaces'
-files='AnImageIsAVolume|MountsAsThey|VolumesAsKubernetes|ConfigMapsAndSecrets|LogsAre|RotatedUnder'
+files='AnImageIsAVolume|MountOptions|VolumesBehave|ConfigMapsAndSecrets|LogsAre|RotatedUnder'
 images='Images|Pull|AnImageIs|SandboxImage|ImportedImage|SickRegistry'
 streams='CommandsRun|ClientsAttach|PortsOfAPod|OwnRuntime|NoNetwork'
 of_the_runtime="$lives|$limits|$security|$files|$images|$streams"
-# A test that is renamed must not drop out unnoticed.
+# Without this check, a renamed test would drop out unnoticed.
 names=$(sed -n 's/^func \(Test[A-Za-z0-9]*\)(.*/\1/p' test/e2e/*_test.go)
 for word in ${of_the_runtime//|/ }; do
   grep -qE "$word" <<<"$names" || { echo "gotest: no end-to-end test has $word in its name" >&2; exit 1; }
@@ -23,20 +22,19 @@ done
 
 fast=$(test/packages.sh fast) && real=$(test/packages.sh real) || exit 1
 failed=0
-export CGO_ENABLED=1 # for the race detector; what we ship is built without
+export CGO_ENABLED=1 # for the race detector; shipped binaries are built without
 {
   # shellcheck disable=SC2086
   go test -json -race -timeout 20m $fast || failed=1
-  # The race detector makes the simulation ten times slower: all its seeds are
-  # played without.
+  # The race detector makes the simulation ten times slower, so all its seeds run without it.
   CGO_ENABLED=0 go test -json -timeout 20m ./sim ./sim/adapter || failed=1
   # shellcheck disable=SC2086
   go test -json -race -timeout 30m -p 1 -parallel 3 $real || failed=1
-  # Once more on the runtime that the kubelet brings along. The race detector has
-  # seen these tests by now, and makes each rig unpack for seconds.
+  # Once more on the runtime that the kubelet brings along. The race detector has seen these tests
+  # already, and would make each rig unpack for seconds.
   go test -json -tags bundle ./host/runtime/embedded || failed=1
   export CGO_ENABLED=0 NODAL_RIG_BUNDLE=$PWD/host/runtime/embedded
   go test -json -timeout 30m -p 1 -parallel 3 ./test/conformance/... ./test/noderuntime || failed=1
   go test -json -timeout 30m -parallel 3 -run "$of_the_runtime" ./test/e2e || failed=1
-  exit $failed # a run that could not begin has no test that failed
+  exit $failed # a run that could not begin has no failed test
 } | go run ./test/summary

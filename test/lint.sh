@@ -1,6 +1,6 @@
 #!/bin/bash
-# Short on purpose: each check here finds what a reviewer would miss. All of
-# them run, so that one look shows everything there is to repair.
+# Short on purpose: each check here finds what a reviewer would miss. All of them run, so that one
+# run shows every finding.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 status=0

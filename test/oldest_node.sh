@@ -1,6 +1,6 @@
 #!/bin/bash
-# Builds the dashboard and runs its unit tests with the node and npm that Debian 12
-# has, whatever this machine has: on a copy, with packages installed anew.
+# Builds the dashboard and runs its unit tests with Debian 12's node and npm, whatever this machine
+# has. It works on a copy, with freshly installed packages.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 node=18.20.4

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Runs one phase of the checks: phase.sh NAME COMMAND... prints the name before
-# and the seconds after.
+# Runs one phase of the checks: phase.sh NAME COMMAND... It prints the name before, and the seconds
+# after.
 set -uo pipefail
 name=$1
 shift

@@ -1,7 +1,7 @@
 #!/bin/bash
-# Installs what the example needs from Debian, or with the argument "tests" what
-# the tests need too, and only what is missing. Where it may not install, it names
-# what to install. The example needs no containerd: the kubelet brings its own.
+# Installs what the example needs from Debian; with the argument "tests" also what the tests need.
+# It installs only what is missing. Without root it prints what to install. The example needs no
+# containerd: the kubelet brings its own.
 set -euo pipefail
 PATH=$PATH:/usr/sbin:/sbin
 
@@ -16,9 +16,9 @@ need() {
     names+=("$name")
   fi
 }
-# A busybox linked against libc does not run in an image of its own.
+# A busybox that is linked with libc does not run in an image of its own.
 static_busybox() { command -v busybox && ! ldd "$(command -v busybox)"; }
-# What Debian 12 has, or newer.
+# The version of Debian 12, or newer.
 new_node() { (($(node -p 'process.versions.node.split(".")[0]') >= 18)); }
 
 need busybox-static "a static busybox" static_busybox

@@ -9,11 +9,10 @@ import (
 	"testing"
 )
 
-// BinaryEnv names a kubelet that is built already.
+// BinaryEnv names the variable with the path of a kubelet that is built already.
 const BinaryEnv = "NODAL_KUBELET"
 
-// Build returns the path of the kubelet that NODAL_KUBELET names, or else of
-// one that it builds into dir.
+// Build returns the path in NODAL_KUBELET, or builds a kubelet into dir and returns its path.
 func Build(dir string) (string, error) {
 	if path := os.Getenv(BinaryEnv); path != "" {
 		return filepath.Abs(path)
@@ -27,7 +26,8 @@ func Build(dir string) (string, error) {
 	return path, nil
 }
 
-// tags has the kubelet bring its container runtime along once that was built.
+// tags returns the build tags: with "bundle" once the kubelet's own runtime is built, so that it is
+// embedded.
 func tags() string {
 	dir, err := exec.Command("go", "list", "-f", "{{.Dir}}", "nodal/host/runtime/embedded").Output()
 	if err != nil {
@@ -39,8 +39,7 @@ func tags() string {
 	return "bundle"
 }
 
-// Main runs a package's tests with a kubelet that is built once for all of
-// them, and returns the exit code.
+// Main builds a kubelet once for all tests of a package, runs them, and returns the exit code.
 func Main(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "nodal-kubelet-")
 	if err != nil {
@@ -59,11 +58,10 @@ func Main(m *testing.M) int {
 	return m.Run()
 }
 
-// GrpcurlEnv names a grpcurl that is built already.
+// GrpcurlEnv names the variable with the path of a grpcurl that is built already.
 const GrpcurlEnv = "NODAL_GRPCURL"
 
-// Grpcurl returns the path of the grpcurl that NODAL_GRPCURL names, or else of
-// the pinned one, built at first use.
+// Grpcurl returns the path in NODAL_GRPCURL, or that of the pinned grpcurl, built at first use.
 func Grpcurl() (string, error) {
 	if path := os.Getenv(GrpcurlEnv); path != "" {
 		return filepath.Abs(path)
@@ -73,7 +71,7 @@ func Grpcurl() (string, error) {
 		return "", err
 	}
 	tools := filepath.Join(root, "test/tools/go.mod")
-	// -n builds the tool and names it instead of running it.
+	// -n builds the tool and prints its path instead of running it.
 	path, err := exec.Command("go", "tool", "-modfile="+tools, "-n", "grpcurl").Output()
 	if err != nil {
 		return "", fmt.Errorf("build grpcurl: %w", err)
@@ -81,11 +79,11 @@ func Grpcurl() (string, error) {
 	return strings.TrimSpace(string(path)), nil
 }
 
-// RegistryEnv names a registry that is built already.
+// RegistryEnv names the variable with the path of a registry that is built already.
 const RegistryEnv = "NODAL_REGISTRY"
 
-// Registry returns the path of the registry that NODAL_REGISTRY names, or else of
-// one that it builds into dir from a module of its own.
+// Registry returns the path in NODAL_REGISTRY, or builds a registry into dir, from a module of its
+// own.
 func Registry(dir string) (string, error) {
 	if path := os.Getenv(RegistryEnv); path != "" {
 		return filepath.Abs(path)
@@ -103,7 +101,7 @@ func Registry(dir string) (string, error) {
 	return path, nil
 }
 
-// repository is the directory of the agent's module.
+// repository returns the root directory of the agent's module.
 func repository() (string, error) {
 	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
 	if err != nil {

@@ -22,11 +22,11 @@ func (a *Agent) Dial(options ...grpc.DialOption) (*grpc.ClientConn, error) {
 	return conn, nil
 }
 
-// Stay waits and returns when the context ends, or fails when the agent ends by itself.
+// Stay waits for the end of the context and returns nil. It fails if the agent ends first.
 func (a *Agent) Stay(ctx context.Context) error {
 	code, err := a.Wait(ctx)
 	if err != nil {
-		return nil // the context has ended, the agent has not
+		return nil // the context ended both waits
 	}
 	return fmt.Errorf("the agent ended by itself with code %d:\n%s", code, a.LogTail())
 }

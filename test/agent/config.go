@@ -9,12 +9,12 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Config says where an agent lives and what it runs on.
+// Config holds an agent's paths, ports and settings.
 type Config struct {
 	Binary       string
-	Dir          string // of the agent alone
+	Dir          string // used by this agent alone
 	Socket       string // short: a unix address has 108 bytes
-	Endpoint     string // of the container runtime
+	Endpoint     string // the container runtime's endpoint
 	CgroupParent string
 	Ports        Ports
 	// Settings are fields of KubeletConfiguration, by their JSON names.
@@ -22,27 +22,28 @@ type Config struct {
 	Flags    []string
 }
 
-// Ports are on loopback; zero is closed.
+// Ports are the agent's ports on loopback; zero keeps one closed.
 type Ports struct{ Secure, Healthz, ReadOnly int }
 
-// Root is the agent's --root-dir.
+// Root returns the agent's --root-dir.
 func (c Config) Root() string { return filepath.Join(c.Dir, "root") }
 
-// PodLogs returns the directory of containers' logs.
+// PodLogs returns the directory with the logs of containers.
 func (c Config) PodLogs() string { return filepath.Join(c.Dir, "pods") }
 
-// Credential is a file that the agent makes for its users, such as "admin.token".
+// Credential returns the path of a file that the agent makes for its users, such as "admin.token".
 func (c Config) Credential(name string) string { return filepath.Join(c.Root(), "credentials", name) }
 
-// CA is the authority that signs the agent's certificate.
+// CA returns the path of the authority's certificate that signs the agent's.
 func (c Config) CA() string { return filepath.Join(c.Root(), "pki/ca.crt") }
 
-// write lays out the directory and returns the command line.
+// write creates the directory and the configuration, and returns the command line.
 func (c Config) write() ([]string, error) {
 	settings := map[string]any{
 		"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration",
 		"containerRuntimeEndpoint": c.Endpoint, "cgroupRoot": c.CgroupParent, "podLogsDir": c.PodLogs(),
-		"evictionHard": map[string]string{"memory.available": "0%"}, // what others leave of the machine is not the test's matter
+		// Other processes may use all of the machine's memory.
+		"evictionHard": map[string]string{"memory.available": "0%"},
 	}
 	for field, value := range c.Settings {
 		settings[field] = value
@@ -60,7 +61,7 @@ func (c Config) write() ([]string, error) {
 	}
 	args := []string{
 		"--config", file, "--root-dir", c.Root(), "--socket", c.Socket, "--address", "127.0.0.1",
-		"--kernel-tunables", "leave", // which are not the agent's alone
+		"--kernel-tunables", "leave", // other programs of the machine use these settings too
 	}
 	for _, port := range []struct {
 		flag   string

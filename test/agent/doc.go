@@ -1,5 +1,5 @@
-// Package agent runs the kubelet's real binary as a child process, for tests
-// from outside and for the example node.
+// Package agent runs the kubelet's real binary as a child process, for tests from outside and for
+// the example node.
 //
 //	a := agent.New(agent.Config{Binary: path, Dir: dir, Endpoint: rt.Endpoint, ...})
 //	err := a.Start()  // returns once the node API answers
@@ -7,9 +7,8 @@
 //	err = a.Start()   // the same directories and ports
 //	err = a.Stop()    // SIGTERM, and wait
 //
-// Everything that an agent writes lies below Config.Dir, so agents live side by
-// side. Pods are the runtime's: an agent that ends leaves them running, and who
-// made the runtime takes them away.
+// All files of an agent lie below Config.Dir, so agents run side by side. Pods outlive their agent;
+// the owner of the runtime removes them.
 //
 // Start reading at process.go.
 package agent

@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// Earlier returns the path of the kubelet as a commit of this repository has it. It is built
-// once, below .cache.
+// Earlier returns the path of the kubelet of an earlier commit. It is built once, below .cache.
 func Earlier(commit string) (string, error) {
 	root, err := repository()
 	if err != nil {
@@ -39,7 +38,7 @@ func Earlier(commit string) (string, error) {
 	return path, moveInto(made, path)
 }
 
-// unpack lays out the files of a commit.
+// unpack writes the files of a commit into dir.
 func unpack(root, commit, dir string) error {
 	script := `git -C "$1" archive "$2" | tar -x -C "$3"`
 	command := exec.Command("bash", "-e", "-o", "pipefail", "-c", script, "unpack", root, commit, dir)
@@ -49,7 +48,7 @@ func unpack(root, commit, dir string) error {
 	return nil
 }
 
-// moveInto puts a program in its place whole, from another file system too.
+// moveInto moves a program to its place atomically, also from another file system.
 func moveInto(made, path string) error {
 	program, err := os.ReadFile(made)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"net/http"
 )
 
-// Invite returns a link that signs a browser in to the agent's dashboard, once.
+// Invite returns a link that signs one browser in to the agent's dashboard.
 func (a *Agent) Invite(ctx context.Context) (string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://node/ui/code", nil)
 	if err != nil {

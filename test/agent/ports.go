@@ -7,15 +7,15 @@ import (
 	"strconv"
 )
 
-// Ports that tests use lie below those that the kernel gives to outgoing
-// connections: an agent that is killed must find its ports free when it returns.
+// Ports of tests lie below the range from which the kernel takes ports for outgoing connections. A
+// killed agent must find its ports free when it returns.
 const (
 	firstPort = 20000
 	blockSize = 3
 	blocks    = 1000
 )
 
-// ClaimPorts takes three free ports for as long as the claim is not closed.
+// ClaimPorts reserves three free ports until the returned listener is closed.
 func ClaimPorts() (Ports, net.Listener, error) {
 	for block := range blocks {
 		// The kernel drops the claim with the process.

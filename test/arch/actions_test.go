@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// carryOut are the files whose type switches carry actions out.
+// carryOut lists the files whose type switches carry actions out.
 var carryOut = []string{"reconciler/act.go", "reconciler/tend.go", "host/cri/pods.go"}
 
-// actionErrors finds actions that are declared and not carried out: the compiler would
-// not, because every one of these switches has a default.
+// actionErrors finds actions that no switch carries out. The compiler does not: every one of these
+// switches has a default.
 func actionErrors(files []goFile) []string {
 	var declared []string
 	done := map[string]bool{}
@@ -48,7 +48,7 @@ func withMethod(f goFile, name string) (types []string) {
 	return types
 }
 
-// casesOf returns the types of a package that the type switches of a file name.
+// casesOf returns the types of pkg that the type switches of a file name.
 func casesOf(f goFile, pkg string) (types []string) {
 	ast.Inspect(f.syntax, func(n ast.Node) bool {
 		of, ok := n.(*ast.TypeSwitchStmt)
@@ -67,9 +67,8 @@ func casesOf(f goFile, pkg string) (types []string) {
 	return types
 }
 
-// tellApart are the files that tell actions apart by their types. What is
-// known of an action it says itself, in node/about.go and node/action_event.go: where
-// something else kept a list of actions, a new one would be easily forgotten.
+// tellApart lists the files that switch on the types of actions. All else about an action stands in
+// node/about.go and node/action_event.go: a list elsewhere would miss the next action.
 var tellApart = map[string]string{
 	"reconciler/act.go":  "carries them out",
 	"host/cri/pods.go":   "makes a call of each",
@@ -78,7 +77,7 @@ var tellApart = map[string]string{
 	"sim/runtime.go":     "has the effect of each in memory",
 }
 
-// switchErrors finds other files that do so.
+// switchErrors finds other files that switch on the types of actions.
 func switchErrors(files []goFile) (errs []string) {
 	var actions []string
 	for _, f := range files {
@@ -105,7 +104,7 @@ func TestEveryActionIsCarriedOut(t *testing.T) {
 	}
 }
 
-func TestOnlyFewFilesTellActionsApart(t *testing.T) {
+func TestOnlyListedFilesSwitchOnActions(t *testing.T) {
 	for _, err := range switchErrors(ours(t)) {
 		t.Error(err)
 	}

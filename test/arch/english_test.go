@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// shape is a way to write that makes a reader turn back.
+// shape is a pattern that makes a comment hard to read.
 type shape struct {
 	of     *regexp.Regexp
 	remedy string
@@ -20,11 +20,10 @@ var shapes = []shape{
 	{regexp.MustCompile(`[;:,] nil: `), `say what nil does: "nil disables it"`},
 }
 
-// riddle is a doc comment that asks before it tells.
+// riddle matches a doc comment that begins with a question word in place of a verb.
 var riddle = regexp.MustCompile(`^(\w+) (is|are) (what|who|how|where|why)\b`)
 
-// englishErrors finds the worst shapes in comments: a comment that has to be read
-// twice is not read.
+// englishErrors finds these patterns in comments.
 func englishErrors(files []goFile) []string {
 	var errs []string
 	for _, f := range files {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// vague package names say where code was put, not what it is about.
+// vague lists package names that say where code was put, not what it does.
 var vague = []string{"base", "common", "helper", "helpers", "misc", "shared", "types", "util", "utils"}
 
 func habitErrors(files []goFile) []string {

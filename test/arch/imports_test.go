@@ -8,20 +8,20 @@ import (
 	"testing"
 )
 
-// rule says what of ours the packages below a directory may import, their own
-// neighbours below the same directory included only if listed.
+// rule lists which of our packages those below a directory may import. Neighbours below the same
+// directory have to be listed too.
 type rule struct {
 	dir    string
 	may    []string // a package and those below it; with "=" in front, the package alone
 	reason string
-	never  []string // of what may is about
+	never  []string // exceptions from may
 }
 
-// product is everything that ends up in a binary.
+// product lists the directories whose code ends up in a binary.
 var product = []string{"api", "host", "node", "openapi", "reconciler", "server", "web"}
 
-// The first rule that fits a package holds, so the narrow ones come first.
-// Test files may import anything: they are not what others build on.
+// The first rule that fits a package applies, so narrow rules come first. Test files may import
+// anything: nothing builds on them.
 var rules = []rule{
 	{"cluster", []string{"api/gen", "node", "cluster", "host/replace"}, "a cluster is one more client of the API and gets no private way in", nil},
 	{"fleet", []string{"api/gen", "node", "cluster", "host/replace"}, "as cluster", nil},
@@ -50,7 +50,7 @@ var rules = []rule{
 	{"test", append([]string{"sim", "test"}, product...), "used by tests only", nil},
 }
 
-// hostRule is made for each adapter: it may not even know its neighbours.
+// hostRule returns the rule of one adapter, which may not import its neighbours.
 func hostRule(dir string) rule {
 	technology := strings.Join(strings.Split(dir, "/")[:2], "/")
 	return rule{technology, []string{"node", "host/replace", technology},

@@ -6,9 +6,8 @@ import (
 	"testing"
 )
 
-// mainErrors finds what is no program in cmd. A library there can be imported
-// from one side only, and its tests need a program around them. The words of a
-// program's command line may have a package beside its main.
+// mainErrors finds packages in cmd that are not programs: a library there would be hard to import
+// and to test. One package of a program's commands may lie beside its main.
 func mainErrors(files []goFile) []string {
 	var errs []string
 	for _, f := range files {

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// offerWriters post what the node offers. All others read it: two writers would undo each other's changes.
+// offerWriters lists the packages that post the node's offer. All others read it: two writers would
+// undo each other's changes.
 var offerWriters = []string{"agent/offering"}
 
 func offerErrors(files []goFile) []string {

@@ -8,21 +8,21 @@ import (
 	"testing"
 )
 
-// pure packages take what they need as arguments, the time included. That is
-// what lets a simulation run a day of a node in a millisecond, twice the same.
+// pure lists packages that take all input as arguments, even the time. So a simulation runs a day
+// of a node in a millisecond, and twice the same.
 var pure = []string{
 	"host/cri/spec", "node", "reconciler/decide", "reconciler/evict", "reconciler/gc",
 }
 
-// acting are the files of pure packages that carry out what the others decide. They take
-// the machine as an interface, but they log, and wait between their rounds.
+// acting lists files of pure packages that carry decisions out. They reach the machine through an
+// interface, but they log, and wait between rounds.
 var acting = map[string]string{
 	"reconciler/evict/evictor.go": "has pods measured and ends them, every second",
 	"reconciler/gc/collector.go":  "lists images and removes them, every few minutes",
 }
 
-// impureImports reach the machine, or answer differently the second time. An
-// entry stands for what lies below it too, unless pureImports names that.
+// impureImports lists packages that do I/O or are not deterministic. An entry covers the packages
+// below it, except those in pureImports.
 var impureImports = map[string]string{
 	"os":                    "reads the machine",
 	"net":                   "reaches the network",
@@ -35,7 +35,7 @@ var impureImports = map[string]string{
 
 var pureImports = []string{"net/netip", "net/url"}
 
-// clockCalls read the clock or wait for it.
+// clockCalls lists the functions that read the clock or wait for it.
 var clockCalls = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
 
 func purityErrors(files []goFile) []string {

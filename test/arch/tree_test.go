@@ -31,7 +31,7 @@ func (f goFile) at(n ast.Node) string {
 	return f.path() + ":" + strconv.Itoa(f.fset.Position(n.Pos()).Line)
 }
 
-// parse reads every Go file of a tree that people write.
+// parse reads every hand-written Go file of a tree.
 func parse(t *testing.T, tree fs.FS) []goFile {
 	t.Helper()
 	fset := token.NewFileSet()
@@ -90,7 +90,7 @@ func ours(t *testing.T) []goFile {
 	return files
 }
 
-// tree is a made-up tree of one file.
+// tree returns a made-up tree of one file.
 func tree(name, source string) fs.FS {
 	return fstest.MapFS{name: &fstest.MapFile{Data: []byte(source)}}
 }

@@ -10,15 +10,14 @@ import (
 	"time"
 )
 
-// saying is a line of a counting pod, as containerd wrote it down.
+// saying is a line of a counting pod, as containerd logged it.
 type saying struct {
 	at     time.Time
 	number int
 }
 
-// wantEveryNumber reads the logs: every run counts from 0 on, and every pod still
-// counts. What containerd has read and not written when it is killed is lost, since
-// it is nowhere else then; such a gap lies across the kill.
+// wantEveryNumber checks the logs: every run counts from 0, and every pod still counts. Lines that
+// containerd had read but not written when it was killed are lost; only such gaps are allowed.
 func (a *alone) wantEveryNumber() {
 	a.t.Helper()
 	before := map[string]int{}
@@ -55,13 +54,13 @@ func (a *alone) lastNumber(name string) int {
 	return said[len(said)-1].number
 }
 
-// logs are the files of a pod's runs, the oldest first.
+// logs returns the log files of a pod's runs, oldest first.
 func (a *alone) logs(name string) []string {
 	a.t.Helper()
 	files, err := filepath.Glob(filepath.Join(a.d.PodLogs, "default_"+name+"_"+a.uids[name], "main", "*.log"))
 	must(a.t, err)
-	// Another kill may cut the start that follows one: that run has no log, and where one
-	// more follows it the first is not kept any longer.
+	// Another kill may interrupt the start that follows a kill. That run has no log, and if one
+	// more follows, the first log is deleted.
 	if len(files) == 0 || len(files) > 1 && !a.hit[name] {
 		a.t.Fatalf("%s has the logs %q; its shim was killed: %t", name, files, a.hit[name])
 	}
@@ -69,7 +68,7 @@ func (a *alone) logs(name string) []string {
 	return files
 }
 
-// said leaves out a last line that is just being written.
+// said returns the lines of a log, without a last line that is still being written.
 func (a *alone) said(file string) (said []saying) {
 	a.t.Helper()
 	text, err := os.ReadFile(file)
@@ -88,7 +87,7 @@ func (a *alone) said(file string) (said []saying) {
 	return said
 }
 
-// parse reads the time, the stream, a mark, and what was said.
+// parse splits a line into time, stream, mark and text.
 func parse(line string) (s saying, err error) {
 	fields := strings.Fields(line)
 	if len(fields) != 4 || fields[1] != "stdout" || fields[2] != "F" {
@@ -101,8 +100,8 @@ func parse(line string) (s saying, err error) {
 	return s, err
 }
 
-// missing counts the numbers that a log lacks, and fails the test where that was
-// not containerd's end.
+// missing returns how many numbers a log lacks, and fails the test for a gap that no kill of
+// containerd explains.
 func (a *alone) missing(file string) (lost int) {
 	a.t.Helper()
 	last := saying{number: -1}

@@ -10,19 +10,19 @@ import (
 	kubelettypes "k8s.io/kubelet/pkg/types"
 )
 
-// evidence is all that is known of one pod once everything is at rest.
+// evidence holds all that is known of one pod at rest.
 type evidence struct {
-	uid       string                       // as accepted
-	attempts  []*runtimev1.ContainerStatus // all that the runtime ever showed; in the order of their numbers
+	uid       string                       // as acknowledged
+	attempts  []*runtimev1.ContainerStatus // all attempts that the runtime ever showed, in order
 	sandboxes []*runtimev1.PodSandbox
-	runs      []span // as the programs told, in the order in which they began
+	runs      []span // the runs that the programs reported, in order of their starts
 	strikes   []span
-	before    string // the container that ran before a strike, if one did
-	restarts  int32  // as the API shows
+	before    string // the container that ran before a strike, if any
+	restarts  int32  // as the API shows it
 }
 
-// faults says what is wrong: an accepted pod has one run, in one sandbox, and
-// what ran was not started again.
+// faults returns the rules that the evidence breaks: an accepted pod has one run in one sandbox,
+// and no run was repeated.
 func (e evidence) faults() []string {
 	return slices.Concat(e.attemptFaults(), e.runningFaults(), e.programFaults(), e.sandboxFaults())
 }
@@ -59,11 +59,11 @@ func (e evidence) runningFaults() (faults []string) {
 	return faults
 }
 
-// afterStrike bounds the time in which a runtime gives up the starts that a strike cut.
+// afterStrike bounds how long a runtime takes to give up interrupted starts.
 const afterStrike = 10 * time.Second
 
-// programFaults looks for programs that ran beside or before the one that is
-// wanted. Only one that a strike cut in its start may have come before.
+// programFaults finds programs that ran beside or before the wanted one. Only a program that a
+// strike interrupted in its start may have run before.
 func (e evidence) programFaults() (faults []string) {
 	if got := alive(e.runs); got != 1 {
 		faults = append(faults, fmt.Sprintf("%d programs are alive, want 1", got))
@@ -91,7 +91,7 @@ func (e evidence) sandboxFaults() (faults []string) {
 	return faults
 }
 
-// cuts counts the starts that were cut.
+// cuts returns the number of interrupted starts.
 func (e evidence) cuts() (n int) {
 	for _, a := range e.attempts {
 		if cut(a) {
@@ -101,23 +101,21 @@ func (e evidence) cuts() (n int) {
 	return n
 }
 
-// cut says whether a start was given up half-way. An agent that is killed hangs
-// up on the runtime, which then drops the starts it was asked for: it kills a
-// program that is just under way and keeps an attempt that was never started.
-// That is no run, and the next attempt may follow it. A runtime that is killed
-// does so when it comes back, and the same attempt may then be started again.
+// cut reports whether a start was interrupted. When an agent is killed, the runtime drops the
+// starts it was asked for: it kills a program that is just starting, and keeps an attempt that
+// never started. The next attempt may follow. A killed runtime does so when it comes back, and the
+// same attempt may then start again.
 func cut(a *runtimev1.ContainerStatus) bool {
 	return a.GetState() == runtimev1.ContainerState_CONTAINER_EXITED && a.GetStartedAt() == 0
 }
 
-// cutBy says whether a strike can have made the runtime end a program that was
-// just being started.
+// cutBy reports whether a strike may have made the runtime end a program that was just starting.
 func (s span) cutBy(strike span) bool {
 	until := strike.ended.Add(afterStrike)
 	return s.began.Before(until) && s.ended.After(strike.began) && s.ended.Before(until)
 }
 
-// String is the evidence as a failure shows it.
+// String returns the evidence for a failure message.
 func (e evidence) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "accepted as %s, %d restarts shown\n", e.uid, e.restarts)

@@ -10,7 +10,7 @@ import (
 	kubelettypes "k8s.io/kubelet/pkg/types"
 )
 
-func TestEvidenceTellsWhatIsWrong(t *testing.T) {
+func TestEvidenceNamesTheBrokenRule(t *testing.T) {
 	at := func(second int64) time.Time { return time.Unix(second, 0) }
 	attempt := func(number uint32, state runtimev1.ContainerState, started int64) *runtimev1.ContainerStatus {
 		return &runtimev1.ContainerStatus{
@@ -52,7 +52,7 @@ func TestEvidenceTellsWhatIsWrong(t *testing.T) {
 		}, "is left as CONTAINER_CREATED"},
 		{"a container of the pod's forerunner", func(e *evidence) { e.uid = "v" }, "of another pod"},
 		{"restarts that the API hides", func(e *evidence) { second(e); e.restarts = 0 }, "shows 0 restarts"},
-		{"a program that nobody heard of", func(e *evidence) { e.runs = nil }, "0 programs are alive"},
+		{"a program that never connected", func(e *evidence) { e.runs = nil }, "0 programs are alive"},
 		{"a cut program that lived on for a while", func(e *evidence) { second(e); e.runs = []span{{at(1), at(3)}, {began: at(2)}} }, "alive at once"},
 		{"a cut program that lives on", func(e *evidence) { second(e); e.runs = []span{{began: at(1)}, {began: at(2)}} }, "2 programs are alive"},
 		{"no sandbox", func(e *evidence) { e.sandboxes = nil }, "0 sandboxes"},

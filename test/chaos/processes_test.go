@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// program is the process of a container that counts.
+// program is the process of a counting container.
 type program struct {
-	pid, parent int // the parent is the shim
+	pid, parent int // parent is the shim
 	uid         string
 }
 
-// programs are the shells of the node's pods, told by their cgroup.
+// programs returns the shells of the node's pods, found by their cgroups.
 func (a *alone) programs() []program {
 	var found []program
 	for _, pid := range pids() {
@@ -23,7 +23,7 @@ func (a *alone) programs() []program {
 		}
 		uid, ok := a.podOf(pid)
 		parent := parentOf(pid)
-		// A shell that has forked and not yet become another program looks the same.
+		// A shell that has forked, but not yet executed another program, looks the same.
 		if ok && nameOf(parent) == "containerd-shim-runc-v2" {
 			found = append(found, program{pid, parent, uid})
 		}
@@ -31,8 +31,8 @@ func (a *alone) programs() []program {
 	return found
 }
 
-// podOf finds the pod in whose cgroup a process is. systemd writes underscores
-// for the dashes of a uid.
+// podOf returns the pod of a process, by its cgroup. systemd replaces the dashes of a UID with
+// underscores.
 func (a *alone) podOf(pid int) (uid string, ok bool) {
 	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cgroup"))
 	if err != nil {
@@ -46,7 +46,7 @@ func (a *alone) podOf(pid int) (uid string, ok bool) {
 	return "", false
 }
 
-// nameOf is the name of the program that a process runs.
+// nameOf returns the name of a process's program.
 func nameOf(pid int) string {
 	line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
 	if err != nil {
@@ -70,7 +70,7 @@ func parentOf(pid int) int {
 	return parent
 }
 
-// processes are those of the node's own runtime that run a program of this name.
+// processes returns the processes of the node's own runtime that run a program of this name.
 func (a *alone) processes(name string) []int {
 	var found []int
 	for _, pid := range pids() {

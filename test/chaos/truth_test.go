@@ -18,15 +18,14 @@ import (
 	"nodal/test/daemon"
 )
 
-// settling is the time for the agent to clear the runtime before the runtime is searched for
-// what it cannot let go of.
+// settling is the time that the agent has to clear the runtime.
 const settling = time.Minute
 
 // round holds the pods of one round.
 type round struct {
-	accepted map[string]string                                // uid by pod
-	attempts map[string]map[string]*runtimev1.ContainerStatus // by pod and container
-	before   map[string]string                                // container by pod: what ran before a strike
+	accepted map[string]string                                // the UID of each accepted pod
+	attempts map[string]map[string]*runtimev1.ContainerStatus // the attempts of each container of a pod
+	before   map[string]string                                // the container of each pod that ran before a strike
 	strikes  []span
 }
 
@@ -34,8 +33,7 @@ func newRound() *round {
 	return &round{attempts: map[string]map[string]*runtimev1.ContainerStatus{}, before: map[string]string{}}
 }
 
-// look learns of the containers that are there. What the agent cleared away
-// stays known if it had ended.
+// look records the containers that exist. It keeps ended ones that the agent has since removed.
 func (c *chaos) look(r *round) {
 	c.t.Helper()
 	for _, known := range r.attempts {
@@ -46,7 +44,7 @@ func (c *chaos) look(r *round) {
 	for _, container := range c.containers() {
 		reply, err := c.rt.CRI().ContainerStatus(c.t.Context(), &runtimev1.ContainerStatusRequest{ContainerId: container.GetId()})
 		if status.Code(err) == codes.NotFound {
-			continue // it is gone since
+			continue // it has been removed since
 		}
 		must(c.t, err)
 		pod := podName(container.GetLabels())
@@ -57,7 +55,7 @@ func (c *chaos) look(r *round) {
 	}
 }
 
-// lookBefore remembers what runs before a strike.
+// lookBefore records the runs before a strike.
 func (c *chaos) lookBefore(r *round) {
 	c.t.Helper()
 	c.look(r)
@@ -70,11 +68,11 @@ func (c *chaos) lookBefore(r *round) {
 	}
 }
 
-// check judges each pod by all that is known of it.
+// check judges each pod by all evidence.
 func (c *chaos) check(r *round, shown daemon.Pods) {
 	c.t.Helper()
 	names := slices.Sorted(maps.Keys(r.accepted))
-	c.witness.await(names, 1, settling) // a run tells of itself a little after its start
+	c.witness.await(names, 1, settling) // a run reports itself a little after its start
 	sandboxes := c.awaitOneSandboxEach()
 	c.look(r)
 	cuts, begun := 0, 0
@@ -94,8 +92,8 @@ func (c *chaos) check(r *round, shown daemon.Pods) {
 	c.t.Logf("%d of %d pods were accepted, %d starts were cut, %d of them after the program began", len(names), pods, cuts, begun)
 }
 
-// awaitOneSandboxEach gives the agent time to clear away the sandboxes whose
-// start was cut, and returns those that are there by pod.
+// awaitOneSandboxEach waits until the agent has removed the sandboxes whose start was interrupted,
+// and returns the others by pod.
 func (c *chaos) awaitOneSandboxEach() map[string][]*runtimev1.PodSandbox {
 	c.t.Helper()
 	var byPod map[string][]*runtimev1.PodSandbox
@@ -112,8 +110,7 @@ func (c *chaos) awaitOneSandboxEach() map[string][]*runtimev1.PodSandbox {
 	return byPod
 }
 
-// awaitEmpty waits until nothing is left, neither in the runtime nor of the
-// programs.
+// awaitEmpty waits until neither the runtime nor the programs have anything left.
 func (c *chaos) awaitEmpty(names []string) {
 	c.t.Helper()
 	if !c.eventually(func() bool { return len(c.sandboxes()) == 0 && len(c.containers()) == 0 }) {
@@ -128,7 +125,7 @@ func (c *chaos) awaitEmpty(names []string) {
 	}
 }
 
-// tellWhatIsLeft fails with all that the runtime still has.
+// tellWhatIsLeft fails the test and lists what the runtime still has.
 func (c *chaos) tellWhatIsLeft() {
 	c.t.Helper()
 	for _, s := range c.sandboxes() {
@@ -144,15 +141,14 @@ func (c *chaos) tellWhatIsLeft() {
 	c.t.FailNow()
 }
 
-// dropTornRecords mends what the kill itself broke. The CNI library, inside of
-// the runtime, overwrites its record of a sandbox's network in place. One that
-// is empty because the runtime died just then makes every teardown of that
-// network fail, and so every stop of the sandbox, until somebody removes it.
+// dropTornRecords removes records that the kill destroyed. The CNI library inside the runtime
+// overwrites its record of a sandbox's network in place. If the runtime dies at that moment, the
+// record is empty, and every stop of the sandbox fails until an operator removes it.
 func (c *chaos) dropTornRecords() {
 	c.t.Helper()
 	for _, s := range c.sandboxes() {
 		if s.GetState() == runtimev1.PodSandboxState_SANDBOX_READY {
-			continue // its record is whole: it was written before this was said
+			continue // this message came after the record was written in full
 		}
 		records, err := filepath.Glob("/var/lib/cni/results/*-" + s.GetId() + "-*")
 		must(c.t, err)
@@ -165,8 +161,8 @@ func (c *chaos) dropTornRecords() {
 	}
 }
 
-// eventually asks the runtime, which reports no changes, until a condition holds, and reports
-// whether it did.
+// eventually polls the runtime, which has no watch, until a condition holds, and reports whether it
+// did.
 func (c *chaos) eventually(holds func() bool) bool {
 	c.t.Helper()
 	tick := time.NewTicker(50 * time.Millisecond)

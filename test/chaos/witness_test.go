@@ -11,14 +11,13 @@ import (
 	"time"
 )
 
-// witness hears of every run from the run itself, so it depends neither on the
-// agent nor on the runtime: a program connects when it starts, says its pod's
-// name, and its connection breaks when it ends.
+// witness hears of every run from the run itself, independent of the agent and of the runtime. A
+// program connects when it starts, sends its pod's name, and its connection breaks when it ends.
 type witness struct {
 	port  int
 	mu    sync.Mutex
-	runs  map[string][]span // by pod, in the order in which they began
-	heard chan struct{}     // closed and made anew at every change
+	runs  map[string][]span // by pod, in order of their starts
+	heard chan struct{}     // closed and replaced at every change
 }
 
 // span is the life of a program; ended is zero while it lives.
@@ -33,7 +32,7 @@ func (s span) String() string {
 
 func clock(t time.Time) string { return t.Format("15:04:05.000") }
 
-// listen hears runs until the test ends. The pods come by their own network.
+// listen accepts runs until the test ends. Pods connect from their own network.
 func listen(t *testing.T) *witness {
 	t.Helper()
 	l, err := net.Listen("tcp4", ":0")
@@ -61,8 +60,7 @@ func (w *witness) script(pod string) string {
 	return fmt.Sprintf(`trap "exit 0" TERM; { echo %s; exec sleep 86400; } | nc $(ip route | awk "/default/{print \$3}") %d & wait`, pod, w.port)
 }
 
-// hear follows one run to its end. One that ends before it has said a word
-// leaves no evidence.
+// hear follows one run to its end. A run that ends before it has sent its name leaves no evidence.
 func (w *witness) hear(conn net.Conn, began time.Time) {
 	defer conn.Close()
 	in := bufio.NewReader(conn)
@@ -72,11 +70,11 @@ func (w *witness) hear(conn net.Conn, began time.Time) {
 	}
 	pod := strings.TrimSpace(line)
 	w.note(pod, span{began: began})
-	in.ReadByte() // nothing more is ever sent: this ends with the run
+	in.ReadByte() // nothing more is sent, so the read ends with the run
 	w.note(pod, span{began, time.Now()})
 }
 
-// note takes a run in the place of what was known of it.
+// note records a run, or replaces its earlier record.
 func (w *witness) note(pod string, r span) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -97,8 +95,8 @@ func (w *witness) of(pod string) []span {
 	return slices.Clone(w.runs[pod])
 }
 
-// await waits until each of the pods has as many living runs as given, and
-// reports whether that came true.
+// await waits until each pod has the given number of living runs, and reports whether that
+// happened.
 func (w *witness) await(pods []string, living int, within time.Duration) bool {
 	deadline := time.After(within)
 	for {

@@ -1,17 +1,17 @@
-// Package claim ties what the project says it does to the tests that show it.
+// Package claim connects the claims of the project with the tests that show them.
 //
-// A test says what it shows with [Shows]. docs/CONFORMANCE.md is written from
-// these calls (`go test ./test/claim -update`), and a full run of the tests
-// fails if a row of it was not shown by a test that passed.
+// A test declares what it shows with [Shows]. docs/CONFORMANCE.md is written from these calls (`go
+// test ./test/claim -update`), and a full run of the tests fails if no passed test has shown one of
+// its rows.
 package claim
 
 import "testing"
 
-// Key names the attribute by which a test tells what it shows.
+// Key names the attribute in which a test reports its claims.
 const Key = "shows"
 
-// Shows says what a test shows when it passes: behaviours, a sentence each. They
-// have to be written out, so that the table can be made without running anything.
+// Shows declares the behaviours that a test proves when it passes, a sentence each. They have to be
+// literals, so that the table can be made without running anything.
 func Shows(t testing.TB, area string, behaviours ...string) {
 	t.Helper()
 	for _, b := range behaviours {
@@ -19,7 +19,7 @@ func Shows(t testing.TB, area string, behaviours ...string) {
 	}
 }
 
-// A Row of the table is one behaviour and the test that shows it.
+// A Row of the table holds one behaviour and the test that shows it.
 type Row struct {
 	Area, Behaviour string
 	Test            string
@@ -28,7 +28,7 @@ type Row struct {
 
 func (r Row) String() string { return r.Area + ": " + r.Behaviour }
 
-// Areas are the parts of the table in their order.
+// Areas returns the parts of the table in order.
 func Areas() []string {
 	return []string{
 		"Ways in", "Pod lifecycle", "Containers", "Probes", "Identity and environment", "Security", "Resources",

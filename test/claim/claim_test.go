@@ -8,9 +8,9 @@ import (
 	"testing/fstest"
 )
 
-var update = flag.Bool("update", false, "write docs/CONFORMANCE.md anew")
+var update = flag.Bool("update", false, "rewrite docs/CONFORMANCE.md")
 
-func TestTableIsWhatTheTestsSay(t *testing.T) {
+func TestTableMatchesTheClaims(t *testing.T) {
 	root, err := os.OpenRoot("../..")
 	if err != nil {
 		t.Fatal(err)

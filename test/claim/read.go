@@ -13,8 +13,7 @@ import (
 	"strings"
 )
 
-// Read finds what the tests of a tree say they show, by area and then in the
-// order of their files.
+// Read returns the claims of all tests in a tree, by area and then by file.
 func Read(tree fs.FS) ([]Row, error) {
 	var rows []Row
 	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
@@ -87,7 +86,7 @@ func readFile(name string, source []byte) ([]Row, error) {
 	return rows, errors.Join(errs...)
 }
 
-// calls are the calls of Shows in a function.
+// calls yields the calls of Shows in a function.
 func calls(test *ast.FuncDecl) func(yield func(*ast.CallExpr) bool) {
 	return func(yield func(*ast.CallExpr) bool) {
 		for n := range ast.Preorder(test) {

@@ -12,7 +12,7 @@ Each row is a behaviour and the test that shows it on a real container runtime: 
 The table is written from the tests, and a full run fails if a row was not shown: see [test/claim](../test/claim/claim.go).
 `
 
-// Table is the document that holds the rows.
+// Table returns the document with the rows.
 func Table(rows []Row) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n%d behaviours.\n", head, len(rows))

@@ -24,11 +24,11 @@ import (
 func TestTheClusterAuthorizesCallers(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "In a cluster",
-		"a token of the cluster is known to the node's server, and its RBAC decides, by path and verb as upstream's kubelet asks for them",
-		"who may only read nodes/proxy can neither exec by a WebSocket nor post pods",
-		"an anonymous caller may do what the cluster lets system:anonymous do",
-		"the node's own credentials count beside the cluster's",
-		"away from the API server what was decided stays decided; else the answer is 401 to a token and 500 to a request",
+		"the node's server accepts the cluster's tokens, and the cluster's RBAC decides by the same path and verb as for upstream's kubelet",
+		"a caller that may only read nodes/proxy can neither exec by a WebSocket nor post pods",
+		"an anonymous caller has the rights of the cluster's system:anonymous",
+		"the node's own credentials are valid beside the cluster's",
+		"while the API server is away earlier decisions stay valid; otherwise the answer is 401 to a token and 500 to a request",
 	)
 	p := startPlane(t)
 	w := &world{plane: p, node: daemon.Start(t, rig.Containerd(t), "--kubeconfig", p.kubeconfig(controlplane.Node), "--anonymous-auth",
@@ -44,7 +44,7 @@ func TestTheClusterAuthorizesCallers(t *testing.T) {
 	}
 	for part, token := range tokens {
 		for other, path := range paths {
-			narrow := other == "pods" || other == "healthz" || other == "configz" // of which proxy is the wide name
+			narrow := other == "pods" || other == "healthz" || other == "configz" // the proxy subresource covers these
 			want := http.StatusForbidden
 			if part == other || part == "proxy" && narrow || part == "pods" && other == "proxy" {
 				want = http.StatusOK
@@ -65,7 +65,7 @@ func TestTheClusterAuthorizesCallers(t *testing.T) {
 		{"pods of the API by nodes/proxy", tokens["proxy"], "GET", "/v1/pods", 200, ""},
 		{"a command with the right to it", w.user("shell", "create", "nodes/proxy"), "POST", "/run/default/web/main?cmd=id", 404, "pod does not exist"},
 		{"pods without a right to them", w.user("none", "get", "configmaps"), "GET", "/pods", 403, "user=system:serviceaccount:default:none, verb=get, resource=nodes, subresource(s)=[pods proxy]"},
-		{"a token of nobody's", "nobody", "GET", "/metrics", 401, "Unauthorized"},
+		{"an unknown token", "nobody", "GET", "/metrics", 401, "Unauthorized"},
 		{"nobody", "", "GET", "/metrics", 403, "user=system:anonymous"},
 		{"the node's own viewer", w.own("viewer"), "GET", "/metrics", 200, ""},
 		{"the node's own viewer, beyond that", w.own("viewer"), "POST", "/run/default/web/main?cmd=id", 403, "user=viewer"},
@@ -84,8 +84,8 @@ func TestTheClusterAuthorizesCallers(t *testing.T) {
 		code              int
 		says              string
 	}{
-		{"what was allowed", tokens["metrics"], "/metrics", 200, ""},
-		{"what was not asked", tokens["metrics"], "/stats/summary", 500, "Authorization error (user=system:serviceaccount:default:metrics, verb=get, resource=nodes, subresource=stats)"},
+		{"an earlier permission", tokens["metrics"], "/metrics", 200, ""},
+		{"an unknown permission", tokens["metrics"], "/stats/summary", 500, "Authorization error (user=system:serviceaccount:default:metrics, verb=get, resource=nodes, subresource=stats)"},
 		{"a token that was not shown", late, "/metrics", 401, "Unauthorized"},
 		{"the node's own viewer", w.own("viewer"), "/metrics", 200, ""},
 	} {
@@ -97,7 +97,7 @@ func TestTheClusterAuthorizesCallers(t *testing.T) {
 	w.eventually("the late one's right", func() bool { code, _ := w.server(late, "GET", "/metrics"); return code == http.StatusOK })
 }
 
-// user makes a service account that may do one thing, and returns its token.
+// user creates a service account with one right, and returns its token.
 func (w *world) user(name, verb, resource string) string {
 	w.t.Helper()
 	const accounts = "/api/v1/namespaces/default/serviceaccounts"
@@ -109,7 +109,7 @@ func (w *world) user(name, verb, resource string) string {
 	return given.Status.Token
 }
 
-// may asks whether the API server has heard of a right, which it does by a watch of its own.
+// may reports whether the API server grants a right. It learns of new rights by a watch.
 func (w *world) may(user, verb, resource string) bool {
 	w.t.Helper()
 	resource, part, _ := strings.Cut(resource, "/")
@@ -134,7 +134,7 @@ func (w *world) bind(name, verb, resource, subject string) {
 		"roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: %s}\nsubjects: [{%s}]\n", name, name, subject))
 }
 
-// own is a token that the node itself made.
+// own returns a token that the node itself made.
 func (w *world) own(role string) string {
 	w.t.Helper()
 	text, err := os.ReadFile(filepath.Join(w.node.Dir, "credentials", role+".token"))
@@ -142,7 +142,7 @@ func (w *world) own(role string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// server asks the node's own server. Zero means that it does not answer.
+// server sends a request to the node's own server. Code 0 means that it does not answer.
 func (w *world) server(token, method, path string) (int, string) {
 	w.t.Helper()
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}

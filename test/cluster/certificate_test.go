@@ -30,7 +30,7 @@ func TestANodeAsksForItsCertificate(t *testing.T) {
 	claim.Shows(t, "In a cluster",
 		"with a bootstrap credential a node asks the cluster for its certificate, and joins with it",
 		"a request that is denied is followed by another",
-		"a certificate that is about to run out is replaced",
+		"a certificate that is about to expire is replaced",
 	)
 	p := startPlane(t)
 	p.create("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: join}\n"+
@@ -68,7 +68,7 @@ func TestANodeAsksForItsCertificate(t *testing.T) {
 	})
 
 	w.node.Kill()
-	w.node.Launch() // with its own kubeconfig
+	w.node.Launch() // the agent uses its own kubeconfig now
 	w.create(podsPath, manifest("web", sleeper))
 	w.await("web", "ready", ready)
 }
@@ -77,8 +77,8 @@ func TestTheClusterIssuesTheServingCertificate(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "In a cluster",
 		"a node serves with a certificate that the cluster issues for its name and addresses, and with its own until then",
-		"a serving certificate that is about to run out is replaced",
-		"with --register-node=false somebody else makes the Node object, and the node keeps its status",
+		"a serving certificate that is about to expire is replaced",
+		"with --register-node=false the node makes no Node object, but keeps the status of an existing one",
 		"rest_client_* count the node's requests to the API server, and kubelet_certificate_manager_* its certificates",
 	)
 	p := startPlane(t)
@@ -128,7 +128,7 @@ func TestTheClusterIssuesTheServingCertificate(t *testing.T) {
 
 const requestsPath = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 
-// request waits for a certificate request beside those that are known.
+// request waits for a certificate request that is not among the known ones.
 func (w *world) request(known ...string) (found certificatesv1.CertificateSigningRequest) {
 	w.t.Helper()
 	w.eventually("a certificate request", func() bool {
@@ -148,7 +148,7 @@ func (w *world) request(known ...string) (found certificatesv1.CertificateSignin
 	return found
 }
 
-// decide says yes or no, as a cluster's owner would.
+// decide approves or denies a request, as a cluster's owner would.
 func (w *world) decide(r certificatesv1.CertificateSigningRequest, what certificatesv1.RequestConditionType, reason string) {
 	w.t.Helper()
 	r.Status.Conditions = append(r.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{
@@ -157,7 +157,7 @@ func (w *world) decide(r certificatesv1.CertificateSigningRequest, what certific
 	w.put(requestsPath+"/"+r.Name+"/approval", r)
 }
 
-// issue approves and signs, as a cluster's controllers would.
+// issue approves and signs a request, as a cluster's controllers would.
 func (w *world) issue(r certificatesv1.CertificateSigningRequest, from, to time.Time) {
 	w.t.Helper()
 	w.decide(r, certificatesv1.CertificateApproved, "Test")
@@ -173,7 +173,7 @@ func (w *world) put(path string, object any) {
 	w.ask("PUT", path, "application/json", string(body))
 }
 
-// sign acts as the control plane's signers.
+// sign signs a certificate as the control plane's signers do.
 func (w *world) sign(r certificatesv1.CertificateSigningRequestSpec, from, to time.Time) []byte {
 	w.t.Helper()
 	block, _ := pem.Decode(r.Request)

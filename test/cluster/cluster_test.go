@@ -53,11 +53,11 @@ func newWorld(t *testing.T, flags ...string) *world {
 	return p.join(p.kubeconfig(controlplane.Node))
 }
 
-// join has a node and apisync beside it come by a way to the API server.
+// join starts a node, and apisync beside it, with this kubeconfig.
 func (p *plane) join(kubeconfig string) *world {
 	p.t.Helper()
 	w := &world{plane: p, node: daemon.Start(p.t, rig.Containerd(p.t))}
-	// Connections that fall silent are noticed within seconds.
+	// Silent connections are noticed within seconds.
 	w.sync = start(p.t, "/usr/bin/env", "HTTP2_READ_IDLE_TIMEOUT_SECONDS=2", "HTTP2_PING_TIMEOUT_SECONDS=3", apisync, "--kubeconfig", kubeconfig,
 		"--node-labels", "disk=ssd", "--kubelet-port", fmt.Sprint(w.node.Port), "--lease-duration", "8s", "--socket", w.node.Socket)
 	return w
@@ -87,7 +87,7 @@ func (w *world) await(name, wanted string, holds func(*corev1.Pod) bool) *corev1
 	return last
 }
 
-// awaitGone takes no silence for an answer: only the API server knows what is gone.
+// awaitGone waits until the API server says that the pod is gone. An error does not count.
 func (w *world) awaitGone(name string) {
 	w.t.Helper()
 	w.eventually(name+" gone", func() bool {
@@ -111,7 +111,7 @@ func manifest(name, rest string) string {
 
 const sleeper = "  containers:\n  - {name: main, image: \"nodal.test/busybox:1\", command: [sh, -c, \"exec sleep 1000\"]}\n"
 
-// mortal ends as soon as it is told to.
+// mortal ends as soon as it is asked to.
 const mortal = "  containers:\n  - {name: main, image: \"nodal.test/busybox:1\", command: [sh, -c, \"until [ -e /die ]; do usleep 50000; done; exit 1\"]}\n"
 
 func TestNodeJoinsAndRunsWhatTheClusterBinds(t *testing.T) {
@@ -119,15 +119,15 @@ func TestNodeJoinsAndRunsWhatTheClusterBinds(t *testing.T) {
 	claim.Shows(t, "In a cluster",
 		"a node registers itself, with its labels, capacity, addresses, conditions, images and features, and renews its lease",
 		"a pod that is bound to the node runs, and its status is the cluster's",
-		"a deleted pod ends within its grace period, and is dropped from the cluster when nothing of it is left",
+		"a deleted pod ends within its grace period, and leaves the cluster when nothing of it is left on the node",
 		"ConfigMaps and Secrets are on the node as long as a pod there uses them, and follow changes",
-		"ClusterTrustBundles are on the node as long as a pod there uses them, by name or as all that a signer has, and follow changes",
-		"a pod that chooses its node by labels is held against those that the Node object has in the cluster",
-		"a pod that ends by itself is reported so, and not run again",
+		"ClusterTrustBundles are on the node as long as a pod there uses them, by name or by signer, and follow changes",
+		"a pod that selects its node by labels is matched against those of the Node object in the cluster",
+		"a pod that ends by itself is reported as ended, and does not run again",
 		"a pod has its service account's token, and the API server knows the pod by it",
-		"what happens to pods are events in the cluster, each once",
+		"what happens to pods becomes events in the cluster, each once",
 		"a running pod is resized through the cluster, and its status says which generation of it the node has",
-		"what somebody has on the node under the name of something of the cluster's stays, and no pod of the cluster gets such a claim: it waits, with an event",
+		"an object of the node's own users stays if the cluster has one of its name, and no pod of the cluster gets such a claim: it waits, with an event",
 	)
 	w := newWorld(t)
 	w.post(ownSettings + "---\n" + ownClaim)
@@ -188,7 +188,7 @@ func TestNodeJoinsAndRunsWhatTheClusterBinds(t *testing.T) {
 	claims := w.await("claims", "there", func(*corev1.Pod) bool { return true })
 	w.eventually("word of the claim", func() bool { _, ok := w.reasons(claims)["FailedCreatePodSandBox"]; return ok })
 	w.sync.end()
-	w.sync.begin() // which reads them all again
+	w.sync.begin() // at its start it reads all objects again
 	w.eventually("the node's images", func() bool {
 		n, _ := get[corev1.Node](w.plane, "/api/v1/nodes/node-a")
 		return len(n.Status.Images) > 0 && len(n.Status.Images[0].Names) > 0
@@ -207,24 +207,24 @@ func TestNodeJoinsAndRunsWhatTheClusterBinds(t *testing.T) {
 	}
 	w.eventually("nothing of the cluster's", func() bool { return strings.Count(w.shelf(), ",") == 2 })
 	if got := w.shelf(); !strings.Contains(got, "ConfigMap own-settings") || !strings.Contains(got, "PersistentVolumeClaim own-data") {
-		t.Errorf("of what somebody has on the node is left %s", got)
+		t.Errorf("of the objects on the node is left %s", got)
 	}
 }
 
-// What somebody has on the node itself.
+// These objects were posted to the node itself.
 const (
 	ownSettings = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: own-settings}\ndata: {mode: own}\n"
 	ownClaim    = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: own-data}\nspec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Mi}}}\n"
 )
 
-// post gives the node manifests as its own users do.
+// post posts manifests to the node, as its own users do.
 func (w *world) post(manifest string) {
 	w.t.Helper()
 	_, err := nodev1.NewManifestsServiceClient(w.node.Conn()).Apply(w.t.Context(), &nodev1.ApplyRequest{Manifest: manifest})
 	must(w.t, err)
 }
 
-// chooses shows that a label counts which somebody gave the node in the cluster.
+// chooses checks that a label counts which the node was given in the cluster.
 func (w *world) chooses() {
 	w.t.Helper()
 	w.ask("PATCH", "/api/v1/nodes/node-a", "application/merge-patch+json", `{"metadata": {"labels": {"tier": "front"}}}`)
@@ -242,7 +242,7 @@ func (w *world) chooses() {
 	}
 }
 
-// resizes shows that web gets more while it runs.
+// resizes checks that web gets more CPU while it runs.
 func (w *world) resizes() {
 	w.t.Helper()
 	w.ask("PATCH", podsPath+"/web/resize", "application/strategic-merge-patch+json",
@@ -256,14 +256,14 @@ func (w *world) resizes() {
 	}
 }
 
-func TestTheKubeletIsAMemberByItself(t *testing.T) {
+func TestKubeletJoinsWithoutApisync(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "In a cluster",
-		"a kubelet with --kubeconfig joins by itself, with the taints it was given, its id at the cloud, and the taint that keeps pods out until the cloud knows it",
+		"a kubelet with --kubeconfig joins without apisync, with its taints, its provider ID, and the taint that keeps pods out until the cloud provider has initialized it",
 		"a pod from a file shows in the cluster, again when it is deleted there",
-		"killed and started again, it knows its pods, and none of them restarts",
-		"away from the API server it starts and runs the pods that it had",
-		"a Node object that somebody deletes is made again with the next look at the node's status",
+		"a kubelet with --kubeconfig that is killed and started again adopts its pods, and none of them restarts",
+		"a kubelet with --kubeconfig starts without the API server, and runs the pods that it had",
+		"a deleted Node object is made again at the next report of the node's status",
 	)
 	p, files := startPlane(t), t.TempDir()
 	must(t, os.WriteFile(filepath.Join(files, "static.yaml"), []byte(strings.Replace(manifest("static", sleeper), "  nodeName: node-a\n", "", 1)), 0o600))
@@ -311,8 +311,8 @@ func TestTheKubeletIsAMemberByItself(t *testing.T) {
 	})
 }
 
-// reasons are the reasons of a pod's events that are there once, with the part of
-// the pod that they are about.
+// reasons returns the reasons of a pod's events that occurred once, each with the part of the pod
+// that it is about.
 func (w *world) reasons(pod *corev1.Pod) map[string]string {
 	w.t.Helper()
 	list, _ := get[corev1.EventList](w.plane, "/api/v1/namespaces/default/events?fieldSelector=involvedObject.uid="+string(pod.UID))
@@ -326,7 +326,7 @@ func (w *world) reasons(pod *corev1.Pod) map[string]string {
 	return found
 }
 
-// inside runs a script in a pod's container, on the node.
+// inside runs a script in a pod's container, through the node.
 func (w *world) inside(name, script string) string {
 	w.t.Helper()
 	reply, err := nodev1.NewExecServiceClient(w.node.Conn()).Run(w.t.Context(), &nodev1.RunRequest{

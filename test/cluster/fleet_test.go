@@ -24,11 +24,11 @@ func TestAFleetIsWrittenInEtcd(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "In a fleet",
 		"a node runs the pods that are written in etcd, over TLS, and each one's status is beside it",
-		"a manifest that the node refuses has failed, and its status says why; other keys go on",
-		"a key that changes changes its pod, one that goes ends it, also while nobody synced and etcd was compacted since",
-		"while etcd is away pods run on, and what became of them is told when it is back",
-		"pods that others have posted are left alone",
-		"a slip of the pen ends no pod: what runs runs on, and its status says why it is not changed",
+		"a manifest that the node refuses gets a failed status with the reason; other keys are not affected",
+		"a changed key changes its pod, and a deleted key ends it, even without a running apisync and after a compaction of etcd",
+		"while etcd is away pods run on, and their statuses are written when it is back",
+		"pods posted by other clients are left alone",
+		"a mistake in a manifest ends no pod: it runs on, and its status says why it is not changed",
 		"a pod may move from one key to another",
 	)
 	f := newFleet(t)
@@ -52,7 +52,7 @@ func TestAFleetIsWrittenInEtcd(t *testing.T) {
 	f.put("web", "metadata: {name: web\n")
 	f.await("web", "unchanged by what cannot be read", refused)
 	f.put("web", manifest("web", mortal)+"  nonsense: 1\n")
-	f.await("web", "unchanged by what is refused", refused)
+	f.await("web", "unchanged by a refused manifest", refused)
 	f.put("web", manifest("web", mortal))
 	f.await("web", "itself", func(p *corev1.Pod) bool { return ready(p) && !refused(p) })
 
@@ -72,7 +72,7 @@ func TestAFleetIsWrittenInEtcd(t *testing.T) {
 	f.await("web", "restarted", func(p *corev1.Pod) bool { return p.Status.ContainerStatuses[0].RestartCount == 1 && ready(p) })
 
 	f.put("web", manifest("web", sleeper))
-	f.await("web", "anew", func(p *corev1.Pod) bool { return p.UID != web.UID && ready(p) })
+	f.await("web", "again", func(p *corev1.Pod) bool { return p.UID != web.UID && ready(p) })
 
 	f.sync.end()
 	f.remove("dir/again")
@@ -87,7 +87,7 @@ func TestAFleetIsWrittenInEtcd(t *testing.T) {
 	f.node.Await("the other's pod alone", func(p daemon.Pods) bool { return len(p) == 1 && p["own"].GetReady() })
 }
 
-// fleet is one node and what is written for it.
+// fleet is one node and the keys that are written for it.
 type fleet struct {
 	*world
 	etcd program
@@ -141,7 +141,7 @@ func (f *fleet) compact(revision int64) {
 	must(f.t, err)
 }
 
-// pod is a key's status.
+// pod returns a pod with the status under a key.
 func (f *fleet) pod(key string) *corev1.Pod {
 	f.t.Helper()
 	reply, err := f.kv.Range(f.t.Context(), &etcdserverpb.RangeRequest{Key: []byte(fleetPrefix + "/status/" + key)})

@@ -21,21 +21,21 @@ import (
 	"nodal/test/rig"
 )
 
-// newCluster is a whole one: scheduler and controllers, and a kubelet that joins
-// it as upstream's would.
+// newCluster starts a whole cluster: with scheduler and controllers, and a kubelet that joins with
+// upstream's flags.
 func newCluster(t *testing.T) *world {
 	t.Helper()
 	p := startPlane(t)
 	must(t, p.StartControllers())
 	w := &world{plane: p, node: daemon.Start(t, rig.Containerd(t), "--kubeconfig", p.kubeconfig(controlplane.Node),
 		"--client-ca-file", p.ClientCA(), "--address", "0.0.0.0",
-		"--eviction-hard", "nodefs.available<1%")} // a node that is short of disk gets no pods
+		"--eviction-hard", "nodefs.available<1%")} // a node with disk pressure gets no pods
 	w.kubectl("wait", "--for=create", "node/node-a", "--timeout=60s")
 	w.kubectl("wait", "--for=condition=Ready", "node/node-a", "--timeout=60s")
 	return w
 }
 
-// kubectl runs it as the cluster's admin, and has to succeed.
+// kubectl runs kubectl as the cluster's admin and returns its output. The command must succeed.
 func (w *world) kubectl(args ...string) string {
 	w.t.Helper()
 	return w.kubectlOn("", args...)
@@ -74,7 +74,7 @@ func (w *world) situation() string {
 	return string(out)
 }
 
-// fill is a file of testdata with what differs from run to run.
+// fill returns a file of testdata with the values of this run filled in.
 func (w *world) fill(name string, values ...string) string {
 	w.t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", name))
@@ -88,18 +88,18 @@ func TestWorkloadsGoUpRollAndGoDownByKubectl(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "In a cluster",
 		"a Deployment, a DaemonSet, a Job and a StatefulSet go up, roll and go down through kubectl, with scheduler and controllers",
-		"containers find Services by variables in their environment; those that want none find the API server's alone",
-		"a claim that the cluster has bound to a volume of this node is the pod's volume, and what it holds outlives the pod",
-		"a pod runs by the RuntimeClass that the cluster has",
+		"containers have variables for Services; with enableServiceLinks false only those of the API server",
+		"a claim that the cluster has bound to a volume of this node is the pod's volume, and its files outlive the pod",
+		"a pod runs with the cluster's RuntimeClass",
 		"kubectl logs, exec, attach, cp, port-forward and debug work through the API server",
-		"the node API is there through the API server's proxy, for whom the cluster lets",
-		"a volume is reached whose node affinity names a label that the node has in the cluster alone",
-		"when the last pod is gone nothing of the cluster's is left on the node",
+		"the node API is reachable through the API server's proxy, with the cluster's permission",
+		"a volume's node affinity may name a label that the node has only in the cluster",
+		"when the last pod is gone no object of the cluster is left on the node",
 	)
 	w := newCluster(t)
 	disk := t.TempDir()
 	file := w.fill("journey.yaml", "@DISK@", disk)
-	w.kubectl("label", "node", "node-a", "rack=r1") // by which the volume chooses it
+	w.kubectl("label", "node", "node-a", "rack=r1") // the volume selects the node by this label
 	w.kubectl("apply", "-f", file)
 	for _, what := range []string{"deployment/web", "daemonset/agent", "statefulset/db"} {
 		w.kubectl("rollout", "status", what, "--timeout=60s")
@@ -117,7 +117,8 @@ func TestWorkloadsGoUpRollAndGoDownByKubectl(t *testing.T) {
 
 	w.kubectl("set", "env", "deployment/web", "VERSION=2")
 	w.kubectl("rollout", "status", "deployment/web", "--timeout=60s")
-	w.eventually("the new version alone", func() bool { // the old one has a second to end, and may go between list and logs
+	// The old pod has a second to end, and may disappear between list and logs.
+	w.eventually("the new version alone", func() bool {
 		out, err := w.command(t.Context(), "logs", "-l", "app=web", "--tail=-1").Output()
 		return err == nil && string(out) == "serving 2\nserving 2\n"
 	})
@@ -126,7 +127,8 @@ func TestWorkloadsGoUpRollAndGoDownByKubectl(t *testing.T) {
 	w.kubectl("rollout", "restart", "statefulset/db", "daemonset/agent")
 	w.kubectl("rollout", "status", "statefulset/db", "--timeout=60s")
 	w.kubectl("rollout", "status", "daemonset/agent", "--timeout=60s")
-	w.eventually("one line of each of two pods in the volume", func() bool { // a container runs before it has written
+	// A container may run before it has written.
+	w.eventually("one line of each of two pods in the volume", func() bool {
 		got, err := os.ReadFile(filepath.Join(disk, "starts"))
 		return err == nil && string(got) == "db-0\ndb-0\n"
 	})
@@ -142,7 +144,7 @@ func TestWorkloadsGoUpRollAndGoDownByKubectl(t *testing.T) {
 	}
 }
 
-// environments looks at what containers find in theirs.
+// environments checks the environments of containers.
 func (w *world) environments() {
 	w.t.Helper()
 	address := w.kubectl("get", "service", "my-db", "-o", "jsonpath={.spec.clusterIP}")
@@ -158,7 +160,7 @@ func (w *world) environments() {
 	}
 }
 
-// streams goes through everything that kubectl has for one container.
+// streams runs every streaming command of kubectl on one container.
 func (w *world) streams() {
 	w.t.Helper()
 	web := w.kubectl("get", "pods", "-l", "app=web", "-o", "jsonpath={.items[0].metadata.name}")
@@ -190,7 +192,7 @@ func (w *world) streams() {
 	})
 }
 
-// attached speaks with a container that repeats what it hears.
+// attached exchanges text with a container that echoes its input.
 func (w *world) attached(name string) {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(w.t.Context())
@@ -210,7 +212,7 @@ func (w *world) attached(name string) {
 	cmd.Wait() // it was killed
 }
 
-// forwarded reads what a container serves through a port of this machine.
+// forwarded reads from a container's server through a forwarded port of this machine.
 func (w *world) forwarded(name string) {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(w.t.Context())
@@ -225,8 +227,8 @@ func (w *world) forwarded(name string) {
 	if found == nil {
 		w.t.Fatalf("port-forward says %q", line)
 	}
-	for range 2 { // over one connection each
-		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // and no proxy
+	for range 2 { // each over a connection of its own
+		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // no proxy, no shared connection
 		answer, err := client.Get("http://127.0.0.1:" + found[1] + "/index.html")
 		must(w.t, err)
 		text, err := io.ReadAll(answer.Body)
@@ -240,7 +242,7 @@ func (w *world) forwarded(name string) {
 	cmd.Wait() // it was killed
 }
 
-// shelf names what the node holds of what pods use.
+// shelf returns the names of the objects that the node holds for pods.
 func (w *world) shelf() string {
 	w.t.Helper()
 	ctx, conn := w.t.Context(), w.node.Conn()

@@ -26,8 +26,8 @@ const constant = `  containers:
 func TestKubectlTopShowsWhatMetricsServerReads(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "In a cluster",
-		"metrics-server reads the node over TLS, as its own service account and with the rights that its manifests give it",
-		"kubectl top shows what the node, its pods and their containers use",
+		"metrics-server reads the node over TLS, as its own service account and with the rights of its manifests",
+		"kubectl top shows the usage of the node, its pods and their containers",
 	)
 	p := startPlane(t)
 	w := &world{plane: p, node: daemon.Start(t, rig.Containerd(t), "--kubeconfig", p.kubeconfig(controlplane.Node), "--address", "0.0.0.0")}
@@ -38,8 +38,8 @@ func TestKubectlTopShowsWhatMetricsServerReads(t *testing.T) {
 	t.Cleanup(func() { claim.Close() })
 	must(t, p.StartMetrics(t.Context(), ports.Secure, filepath.Join(w.node.Dir, "pki/ca.crt")))
 
-	// The loop may have 100m. Half of it is what others leave on a busy machine, and
-	// twice as much would be counted twice.
+	// The loop may use 100m. A busy machine may leave it half of that; twice as much would mean
+	// that it was counted twice.
 	w.top("namespaces/default/pods/constant", `^POD +NAME +CPU\(cores\) +MEMORY\(bytes\) *
 constant +busy +([5-9]\d|1\d\d)m +[0-7]Mi *
 constant +full +\d+m +6[4-9]Mi *
@@ -49,8 +49,8 @@ node-a +[1-9]\d+m +\d{1,3}% +[1-9]\d+Mi +\d{1,3}% *
 $`, "node")
 }
 
-// top waits until metrics-server knows an object, which takes it two looks at the
-// node, and kubectl shows what is wanted.
+// top waits until kubectl top shows the wanted line. metrics-server needs two readings of the node
+// for that.
 func (w *world) top(object, wanted, what string, flags ...string) {
 	w.t.Helper()
 	shown := regexp.MustCompile(wanted)

@@ -12,20 +12,20 @@ import (
 	controlplane "nodal/test/plane"
 )
 
-func TestBothSidesMayGoAndComeBack(t *testing.T) {
+func TestOutagesOnEitherSideAreMadeGood(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "In a cluster",
 		"while the API server is away pods run on and are restarted, and statuses arrive when it is back",
-		"what was deleted while nobody synced is made good afterwards, and nothing healthy restarts",
-		"a pod that is deleted and made again under its name runs anew once the old one is gone",
-		"a pod that the node refuses fails with the reason, and is not tried again, not by a process that is new either",
+		"deletions without a running apisync are made good afterwards, and no healthy container restarts",
+		"a pod that is deleted and created again under its name runs once the old one is gone",
+		"a pod that the node refuses fails with the reason, and is not tried again, not even by a new process",
 		"of two pods with one host port the second fails",
-		"while the API server answers 429 and 500 pods run on, and when it is well all is made good, though it has forgotten what watches would go on from",
+		"while the API server answers 429 and 500 pods run on, and everything is made good when it recovers, even if watches cannot resume",
 		"connections to the API server that fall silent are given up",
-		"an API server of an authority that is not its own is not trusted, and apisync says so",
-		"apisync comes to a node elsewhere over TLS, by the certificate of an admin",
+		"apisync does not trust an API server with another authority, and says so",
+		"apisync reaches a remote node over TLS, with the certificate of an admin",
 		"a pod that was posted to the node itself shows in the cluster, again when it is deleted there",
-		"while the API server has no ClusterTrustBundles a pod waits for those that it needs, and all others run",
+		"while the API server does not serve ClusterTrustBundles, pods that need them wait, and all others run",
 	)
 	p := startPlane(t, "--runtime-config=certificates.k8s.io/v1beta1=false")
 	x := p.startProxy()
@@ -73,13 +73,13 @@ func TestBothSidesMayGoAndComeBack(t *testing.T) {
 	w.apiserver.end()
 	w.inside("again", "touch /die")
 	w.node.Await("a restart", func(p daemon.Pods) bool { return p["again"].GetRestarts() == 1 && p["again"].GetReady() })
-	w.apiserver.Args = w.apiserver.Args[:len(w.apiserver.Args)-1] // now it has ClusterTrustBundles
+	w.apiserver.Args = w.apiserver.Args[:len(w.apiserver.Args)-1] // now the API server has ClusterTrustBundles
 	w.apiserver.begin()
 	w.await("again", "restarted", restarted)
 
-	w.ask("DELETE", podsPath+"/again?gracePeriodSeconds=0", "", "") // the cluster forgets it at once
+	w.ask("DELETE", podsPath+"/again?gracePeriodSeconds=0", "", "") // the cluster removes it at once
 	w.create(podsPath, manifest("again", sleeper))
-	w.await("again", "anew", func(p *corev1.Pod) bool { return p.UID != again.UID && ready(p) })
+	w.await("again", "again", func(p *corev1.Pod) bool { return p.UID != again.UID && ready(p) })
 
 	w.create(podsPath, manifest("refused", "  volumes: [{name: v, csi: {driver: csi.example.org}}]\n"+sleeper))
 	refused := w.await("refused", "failed", func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed })
@@ -107,14 +107,14 @@ func TestBothSidesMayGoAndComeBack(t *testing.T) {
 	}
 }
 
-// demanding lists resources that the node lacks, or has once.
+// demanding lists resources that the node lacks, or has only once.
 var demanding = map[string]string{
 	"oversized": strings.Replace(sleeper, "}\n", ", resources: {requests: {cpu: 1000}}}\n", 1),
 	"port-a":    strings.Replace(sleeper, "}\n", ", ports: [{containerPort: 80, hostPort: 31999}]}\n", 1),
 	"port-b":    strings.Replace(sleeper, "}\n", ", ports: [{containerPort: 80, hostPort: 31999}]}\n", 1),
 }
 
-// takenAt is when the node took a pod in.
+// takenAt returns when the node accepted a pod.
 func (w *world) takenAt(name string) string {
 	w.t.Helper()
 	reply, err := nodev1.NewPodsServiceClient(w.node.Conn()).GetPod(w.t.Context(), &nodev1.GetPodRequest{Namespace: "default", Name: name})

@@ -19,7 +19,7 @@ import (
 	controlplane "nodal/test/plane"
 )
 
-// proxy stands between a node and its API server, and may fall ill.
+// proxy stands between a node and its API server, and can be made to fail.
 type proxy struct {
 	*httptest.Server
 	*plane
@@ -27,11 +27,11 @@ type proxy struct {
 	mu      sync.Mutex
 	conns   []*line
 	ill     bool
-	answers int             // while it is
-	expired map[string]bool // paths whose old watches are refused; nil refuses none
+	answers int             // while the proxy fails
+	expired map[string]bool // paths whose watches get 410 Gone; nil refuses none
 }
 
-// startProxy has the API server found at another address too, until the test ends.
+// startProxy serves the API server at another address until the test ends.
 func (p *plane) startProxy() *proxy {
 	p.t.Helper()
 	x := &proxy{plane: p}
@@ -60,7 +60,7 @@ func (p *plane) startProxy() *proxy {
 	return x
 }
 
-// verdict is an answer that is not the API server's; zero if it is to answer itself.
+// verdict returns the proxy's own answer, or zero if the API server is to answer.
 func (x *proxy) verdict(r *http.Request) (code int, reason string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -79,7 +79,7 @@ func (x *proxy) verdict(r *http.Request) (code int, reason string) {
 	return 0, ""
 }
 
-// fallIll answers everybody with errors from now on.
+// fallIll answers every request with an error from now on.
 func (x *proxy) fallIll() {
 	x.mu.Lock()
 	x.ill = true
@@ -87,14 +87,14 @@ func (x *proxy) fallIll() {
 	x.CloseClientConnections()
 }
 
-// recover answers again, but has forgotten what watches would go on from.
+// recover answers again, but tells watches to list first.
 func (x *proxy) recover() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.ill, x.expired = false, map[string]bool{}
 }
 
-// fallSilent says no more to whoever is connected, and ends no connection.
+// fallSilent keeps all connections open without sending any more data.
 func (x *proxy) fallSilent() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -103,14 +103,13 @@ func (x *proxy) fallSilent() {
 	}
 }
 
-// way is a kubeconfig that leads through the proxy.
+// way returns a kubeconfig that leads through the proxy.
 func (x *proxy) way(user controlplane.User) string {
 	x.plane.t.Helper()
 	return x.leadTo(x.URL, x.Certificate().Raw, user)
 }
 
-// leadTo writes a kubeconfig for a user at an address, whose certificate is from this
-// authority.
+// leadTo writes a kubeconfig for a user, with an address and the authority of its certificate.
 func (p *plane) leadTo(url string, authority []byte, user controlplane.User) string {
 	p.t.Helper()
 	dir := p.t.TempDir()
@@ -127,7 +126,7 @@ current-context: x
 	return path
 }
 
-// lines accepts connections that may fall silent.
+// lines accepts connections that can fall silent.
 type lines struct {
 	net.Listener
 	x *proxy
@@ -145,7 +144,7 @@ func (l *lines) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// line is a connection that swallows what it is to say once it is silent.
+// line is a connection that discards its output once it is silent.
 type line struct {
 	net.Conn
 	silent atomic.Bool
@@ -160,16 +159,16 @@ func (c *line) Write(text []byte) (int, error) {
 
 var _ net.Listener = (*lines)(nil)
 
-// elsewhere has apisync come to the node over TLS, as an admin, from its next start on.
+// elsewhere makes apisync reach the node over TLS, as an admin, from its next start on.
 func (w *world) elsewhere() {
 	credential := func(name string) string { return filepath.Join(w.node.Dir, name) }
-	args := w.sync.Args[:len(w.sync.Args)-2] // all but the socket
+	args := w.sync.Args[:len(w.sync.Args)-2] // all flags but the socket
 	w.sync.Args = append(args, "--node-server", fmt.Sprintf("127.0.0.1:%d", w.node.Port), "--node-cafile", credential("pki/ca.crt"),
 		"--node-certfile", credential("credentials/admin.crt"), "--node-keyfile", credential("credentials/admin.key"))
 }
 
-// distrusts has an apisync that trusts somebody else than the API server's authority
-// say so, and leave the node as it is.
+// distrusts checks an apisync that trusts the wrong authority: it logs the error and changes
+// nothing on the node.
 func (w *world) distrusts() {
 	w.t.Helper()
 	other, err := controlplane.NewAuthority()

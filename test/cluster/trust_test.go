@@ -17,7 +17,8 @@ import (
 
 const trustPath = "/apis/certificates.k8s.io/v1beta1/clustertrustbundles"
 
-// trusting is a pod that is shown a bundle by its name, and what a signer has.
+// trusting is a pod with two volumes of certificates: a bundle by name, and all bundles of a
+// signer.
 var trusting = manifest("trusting", `  volumes:
   - name: trust
     projected:
@@ -26,7 +27,7 @@ var trusting = manifest("trusting", `  volumes:
       - clusterTrustBundle: {signerName: example.com/ca, labelSelector: {matchLabels: {live: "yes"}}, path: live.pem}
 `+strings.Replace(sleeper, "}\n", ", volumeMounts: [{name: trust, mountPath: /trust}]}\n", 1))
 
-// entrust creates a bundle for pods with the label that they look for.
+// entrust creates a bundle with the label that pods select.
 func (p *plane) entrust(name string, certificates ...string) {
 	p.t.Helper()
 	text, err := json.Marshal(certificatesv1.ClusterTrustBundle{
@@ -38,8 +39,7 @@ func (p *plane) entrust(name string, certificates ...string) {
 	p.ask("POST", trustPath, "application/json", string(text))
 }
 
-// authorities are the certificates of two in PEM, in the order in which pods are
-// shown them.
+// authorities returns two certificates in PEM, in the order in which pods see them.
 func authorities(t *testing.T) (string, string) {
 	t.Helper()
 	one, err := controlplane.NewAuthority()
@@ -79,7 +79,7 @@ func (w *world) trusts() {
 	w.awaitGone("trusting")
 }
 
-// lacksTrust says that a pod waits for a bundle.
+// lacksTrust reports whether a pod waits for a bundle.
 func lacksTrust(p *corev1.Pod) bool {
 	return len(p.Status.ContainerStatuses) == 1 && p.Status.ContainerStatuses[0].State.Waiting != nil &&
 		strings.Contains(p.Status.ContainerStatuses[0].State.Waiting.Message, `clustertrustbundle "root" not found`)

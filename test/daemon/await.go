@@ -15,15 +15,15 @@ import (
 	"nodal/test/pace"
 )
 
-// Pods are the pods of the default namespace by name, as a watch shows them.
+// Pods maps the pods of the default namespace by name, as a watch shows them.
 type Pods map[string]*nodev1.Pod
 
-// Ready says whether the named pods are all ready.
+// Ready reports whether all named pods are ready.
 func (p Pods) Ready(names ...string) bool {
 	return !slices.ContainsFunc(names, func(name string) bool { return !p[name].GetReady() })
 }
 
-// Gone says whether the named pods are all gone.
+// Gone reports whether all named pods are gone.
 func (p Pods) Gone(names ...string) bool {
 	return !slices.ContainsFunc(names, func(name string) bool { return p[name] != nil })
 }
@@ -38,8 +38,8 @@ func (p Pods) String() string {
 	return b.String()
 }
 
-// Await watches the pods until they are as wanted. A process that ended
-// meanwhile is watched again from its next start on.
+// Await watches the pods until wanted returns true. If the process ends meanwhile, it watches again
+// after the next start.
 func (d *Daemon) Await(what string, wanted func(Pods) bool) Pods {
 	d.t.Helper()
 	ctx, cancel := context.WithTimeout(d.t.Context(), pace.Of(Patience))
@@ -65,7 +65,7 @@ func (d *Daemon) logOfUnready(pods Pods) string {
 	return b.String()
 }
 
-// watch reads one watch until the pods are as wanted.
+// watch follows one watch until wanted returns true.
 func (d *Daemon) watch(ctx context.Context, wanted func(Pods) bool) (Pods, error) {
 	pods := Pods{}
 	watch, err := nodev1.NewPodsServiceClient(d.conn).WatchPods(ctx, &nodev1.WatchPodsRequest{Namespace: "default"})

@@ -18,16 +18,15 @@ import (
 	"nodal/test/rig"
 )
 
-// Patience bounds every wait: long enough for a slow machine, short enough to
-// see what hangs.
+// Patience bounds every wait: long enough for a slow machine, short enough to notice a hang.
 const Patience = 60 * time.Second
 
-// Daemon is one kubelet and a client of its node API.
+// Daemon is one kubelet with a client of its node API.
 type Daemon struct {
 	Dir     string // the root directory
-	PodLogs string // where containers' logs are
+	PodLogs string // the directory with the logs of containers
 	Socket  string
-	Port    int // TLS
+	Port    int // the TLS port
 	View    int // the read-only port
 
 	t     testing.TB
@@ -43,11 +42,11 @@ func Start(t testing.TB, rt *rig.Runtime, flags ...string) *Daemon {
 	})
 }
 
-// StartAlone runs a kubelet with the container runtime that it brings along, until
-// the test ends. Nothing is left of either then.
+// StartAlone runs a kubelet with its own container runtime until the test ends, and then removes
+// both.
 func StartAlone(t testing.TB, flags ...string) *Daemon {
 	t.Helper()
-	// Not below /tmp, which may be a file system that takes no overlay.
+	// Not below /tmp, which may be on a file system without overlay.
 	dir, err := os.MkdirTemp("/var/lib", "nodal-alone-")
 	must(t, err)
 	t.Cleanup(func() { must(t, os.RemoveAll(dir)) })
@@ -81,15 +80,14 @@ func start(t testing.TB, c agent.Config) *Daemon {
 	return d
 }
 
-// dial connects with the rights of root, and again whenever the process is
-// started again.
+// dial connects with root's rights, and again after each start of the process.
 func dial(t testing.TB, a *agent.Agent) *grpc.ClientConn {
 	t.Helper()
 	conn, err := a.Dial(
 		grpc.WithDefaultCallOptions(grpc.WaitForReady(true)),
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 1.5, MaxDelay: 200 * time.Millisecond},
-			MinConnectTimeout: 10 * time.Second, // else a busy machine never gets through a handshake
+			MinConnectTimeout: 10 * time.Second, // with less time, a busy machine never completes a handshake
 		}))
 	must(t, err)
 	t.Cleanup(func() { conn.Close() })
@@ -108,15 +106,15 @@ func (d *Daemon) end() {
 // Kill ends the process as a crash would.
 func (d *Daemon) Kill() { d.agent.Kill() }
 
-// Launch starts the process again, on the same directories and ports, and does
-// not wait for it: calls over Conn do.
+// Launch starts the process again with the same directories and ports. It does not wait; calls over
+// Conn do.
 func (d *Daemon) Launch() {
 	d.t.Helper()
 	must(d.t, d.agent.Launch())
 }
 
-// Conn is a connection over the socket. A call waits while the process is away,
-// and fails with Unavailable if it goes in the middle of it.
+// Conn returns a connection over the socket. A call waits while the process is down, and fails with
+// Unavailable if the process ends during the call.
 func (d *Daemon) Conn() *grpc.ClientConn { return d.conn }
 
 // Delete starts the deletion of a pod in the default namespace.
@@ -128,7 +126,7 @@ func (d *Daemon) Delete(name string) {
 	}
 }
 
-// Import hands the node one of the test images, as images import does.
+// Import imports a test image into the node, as images import does.
 func (d *Daemon) Import(short string) {
 	d.t.Helper()
 	out, in := io.Pipe()
@@ -143,7 +141,7 @@ func (d *Daemon) Import(short string) {
 	}
 }
 
-// LogOf returns the lines about a pod that the process has logged, over all its restarts.
+// LogOf returns the lines of the log that name a pod, over all starts of the process.
 func (d *Daemon) LogOf(name string) string {
 	var lines strings.Builder
 	for line := range strings.Lines(d.agent.Log()) {

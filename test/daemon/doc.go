@@ -1,5 +1,5 @@
-// Package daemon is a kubelet of package agent together with a client of its
-// node API, for tests that are about pods rather than about the API.
+// Package daemon runs a kubelet of package agent together with a client of its node API, for tests
+// about pods rather than about the API.
 //
 //	rt := rig.Containerd(t)
 //	d := daemon.Start(t, rt)
@@ -7,5 +7,5 @@
 //	d.Await("web runs", func(p daemon.Pods) bool { return p.Ready("web") })
 //	d.Kill(); d.Launch()      // pods survive
 //
-// Waiting goes through the node's own watch, never through a clock.
+// It waits through the node's own watch, never by sleeping.
 package daemon

@@ -1,6 +1,6 @@
 package daemon
 
-// Invite is a link that signs a browser in to the dashboard, once.
+// Invite returns a link that signs one browser in to the dashboard.
 func (d *Daemon) Invite() string {
 	d.t.Helper()
 	link, err := d.agent.Invite(d.t.Context())

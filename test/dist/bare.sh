@@ -1,7 +1,6 @@
 #!/bin/sh
-# Runs a command in a directory as if that were all that a machine has: with
-# processes, mounts and a network of its own, which end with it. The command is
-# the namespace's first process, so nothing outlives it.
+# Runs a command in a directory as if that were a whole machine: with its own processes, mounts and
+# network, which end with it. The command is the namespace's first process, so nothing outlives it.
 #
 #   bare.sh DIRECTORY COMMAND...
 set -e
@@ -19,8 +18,8 @@ mount -t sysfs sysfs sys
 mount --rbind /sys/fs/cgroup sys/fs/cgroup
 mount --rbind /dev dev
 ip link set lo up
-# runc wants "/" to be a mount, so changing the root is not enough. What was
-# there before is out of sight for who looks for no directory of that name.
+# runc needs "/" to be a mount, so changing the root is not enough. The old root is hidden in a
+# directory that nothing else looks at.
 mkdir -p .before
 pivot_root . .before
 exec "$@"

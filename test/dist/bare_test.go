@@ -19,8 +19,8 @@ import (
 	"nodal/test/rig"
 )
 
-// TestOneFileMakesANodeOfABareMachine installs the binary into a root directory
-// that holds nothing but a hosts file, and runs what the unit would run.
+// TestOneFileMakesANodeOfABareMachine installs the binary into a root directory with nothing but a
+// hosts file, and runs the command of the unit.
 func TestOneFileMakesANodeOfABareMachine(t *testing.T) {
 	rig.Require(t)
 	b := newBare(t, built(binary))
@@ -47,24 +47,24 @@ func (b bare) wantPods(t *testing.T, images []string, flags ...string) {
 	page := func() string { return b.ask(ctx, t, "POST", "/run/default/web-bare/web?cmd=cat+/tmp/index.html") }
 	got := page()
 	for deadline := time.Now().Add(pace.Of(30 * time.Second)); got != "hello from a pod\n" && time.Now().Before(deadline); {
-		got = page() // which it writes after its start
+		got = page() // the page is written after the start
 	}
 	if got != "hello from a pod\n" {
 		t.Errorf("got %q from the pod", got)
 	}
 }
 
-// bare is a machine of one file.
+// bare is a machine made of one file.
 type bare struct {
 	root    string
-	program string // that was installed there
+	program string // path of the installed program
 	example []byte // a manifest
 }
 
 func newBare(t *testing.T, program string) bare {
 	t.Helper()
 	before := rig.Snapshot()
-	// Not below /tmp, which may be a file system that takes no overlay.
+	// Not below /tmp, which may be on a file system without overlay.
 	root, err := os.MkdirTemp("/var/lib", "nodal-bare-")
 	if err != nil {
 		t.Fatal(err)
@@ -91,13 +91,13 @@ func newBare(t *testing.T, program string) bare {
 	return b
 }
 
-// agent returns the unit's command, for a node of this name.
+// agent returns the command of the unit, for a node of this name.
 func (b bare) agent() []string {
 	return []string{service.Program, "--config=" + service.Settings, "--hostname-override=bare", "--root-dir=" + b.node()}
 }
 
-// node is the node's directory. It has a name of its own, after which cgroups are
-// called: those are not part of the root directory.
+// node returns the node's directory. Its name is unique, because cgroups are named after it and lie
+// outside the root directory.
 func (b bare) node() string { return "/var/lib/" + filepath.Base(b.root) }
 
 func (b bare) socket() string { return filepath.Join(b.root, "run/nodal/node.sock") }
@@ -109,7 +109,7 @@ func (b bare) write(t *testing.T, path string, content []byte) {
 	}
 }
 
-// listen is the part of systemd that hears how a service does.
+// listen receives the messages that systemd would get from the service.
 func (b bare) listen(t *testing.T, path string) *net.UnixConn {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Join(b.root, filepath.Dir(path)), 0o755); err != nil {
@@ -135,7 +135,7 @@ func awaitWord(t *testing.T, manager *net.UnixConn, want string) {
 	}
 }
 
-// start runs the agent until the test ends. All that it started ends with it.
+// start runs the agent until the test ends, then everything that it started ends too.
 func (b bare) start(t *testing.T, command ...string) {
 	t.Helper()
 	var log bytes.Buffer
@@ -156,7 +156,7 @@ func (b bare) start(t *testing.T, command ...string) {
 	})
 }
 
-// image is a tarball on the machine of its builder.
+// image writes an image as a tarball and returns its path.
 func image(t *testing.T, short string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "image.tar")

@@ -12,14 +12,14 @@ import (
 	"testing"
 )
 
-// binaryFile is a kubelet of one architecture.
+// binaryFile is the kubelet of one architecture.
 type binaryFile struct {
 	path     string
 	machine  elf.Machine
-	emulator string // what runs it here; empty: this machine
+	emulator string // the emulator for it; empty for this machine's architecture
 }
 
-// eachBinary looks at what there is: at least this machine's.
+// eachBinary tests each binary that was built, at least this machine's.
 func eachBinary(t *testing.T, look func(*testing.T, binaryFile)) {
 	t.Helper()
 	known := map[string]binaryFile{
@@ -45,7 +45,7 @@ func eachBinary(t *testing.T, look func(*testing.T, binaryFile)) {
 	}
 }
 
-// says returns the kubelet's output, on an emulated processor if need be.
+// says runs the kubelet, on an emulated processor if necessary, and returns its output.
 func (b binaryFile) says(t *testing.T, args ...string) string {
 	t.Helper()
 	if b.emulator == "" {
@@ -84,9 +84,9 @@ func wantStatic(t *testing.T, path string, machine elf.Machine) *elf.File {
 	return f
 }
 
-// What makes it suddenly heavy by megabytes is a program that may call methods by
-// name, as text/template does: the linker then keeps every method of every type.
-// go build -ldflags=-dumpdep names it, by the word ReflectMethod.
+// If the binary grows by megabytes, a program may call methods by name, as text/template does: the
+// linker then keeps every method of every type. go build -ldflags=-dumpdep names it with the word
+// ReflectMethod.
 func TestTheBinaryIsSmall(t *testing.T) {
 	eachBinary(t, func(t *testing.T, b binaryFile) {
 		info, err := os.Stat(b.path)
@@ -99,7 +99,7 @@ func TestTheBinaryIsSmall(t *testing.T) {
 	})
 }
 
-func TestTheBinaryTellsItsVersionAndThatOfWhatItBrings(t *testing.T) {
+func TestTheBinaryPrintsItsVersionAndItsRuntimes(t *testing.T) {
 	eachBinary(t, func(t *testing.T, b binaryFile) {
 		got := b.says(t, "--version")
 		for _, want := range []string{"nodal kubelet " + os.Getenv(versionEnv) + " with ", "containerd v", "runc v", "cni v"} {

@@ -16,8 +16,8 @@ import (
 
 const (
 	binary     = "kubelet-linux-" + runtime.GOARCH
-	dirEnv     = "NODAL_DIST"         // a directory that was filled already, or here for all tests
-	versionEnv = "NODAL_DIST_VERSION" // with what
+	dirEnv     = "NODAL_DIST"         // a directory with the files; if unset, the tests build them
+	versionEnv = "NODAL_DIST_VERSION" // their version
 )
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
@@ -34,7 +34,7 @@ func run(m *testing.M) int {
 	defer os.RemoveAll(dir)
 	const version = "v0.0.0-test"
 	build := exec.Command("../dist.sh", dir, version, runtime.GOARCH)
-	build.Env = append(os.Environ(), "GOFLAGS=-race", "CGO_ENABLED=1") // what a caller has set is not heeded
+	build.Env = append(os.Environ(), "GOFLAGS=-race", "CGO_ENABLED=1") // the caller's settings must not matter
 	out, err := build.CombinedOutput()
 	if err == nil {
 		err = errors.Join(os.Setenv(dirEnv, dir), os.Setenv(versionEnv, version))
@@ -48,7 +48,7 @@ func run(m *testing.M) int {
 
 func built(name string) string { return filepath.Join(os.Getenv(dirEnv), name) }
 
-func TestChecksumsAreOfTheFiles(t *testing.T) {
+func TestChecksumsMatchTheFiles(t *testing.T) {
 	entries, err := os.ReadDir(built(""))
 	if err != nil {
 		t.Fatal(err)
@@ -90,8 +90,8 @@ func TestTheUnitIsTheOneThatInstallWrites(t *testing.T) {
 	}
 }
 
-// wantValid asks systemd's own tool, where it is there. The tool wants the
-// program in its place.
+// wantValid checks the unit with systemd's own tool, if there is one. The tool needs the program to
+// exist.
 func wantValid(t *testing.T, unit []byte, program string) {
 	t.Helper()
 	for _, want := range []string{"Type=notify\n", "WatchdogSec=", "Restart=always\n", "Delegate=yes\n", "KillMode=process\n", "OOMScoreAdjust=", "LimitNOFILE="} {

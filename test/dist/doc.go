@@ -1,6 +1,7 @@
-// Package dist tests the files of `make dist`, as a user without anything else would
-// use them: binary_test.go and dist_test.go look at the files, bare_test.go
-// lets the one binary make a node of a root directory that holds nothing, plain_test.go
-// one that was built without a container runtime inside, and systemd_test.go
-// installs it for good on a machine that is thrown away afterwards.
+// Package dist tests the files of `make dist` as a user has them:
+//
+//	binary_test.go, dist_test.go   the files themselves
+//	bare_test.go                   the binary turns an empty root directory into a node
+//	plain_test.go                  so does a binary without a container runtime inside
+//	systemd_test.go                the binary is installed permanently, on a throw-away machine
 package dist

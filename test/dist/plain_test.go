@@ -14,8 +14,7 @@ import (
 	"nodal/test/rig"
 )
 
-// plain is the kubelet as `go build ./cmd/kubelet` makes it: no container runtime
-// is inside.
+// plain builds the kubelet as `go build ./cmd/kubelet` does, without a container runtime inside.
 func plain(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "kubelet")
@@ -30,7 +29,7 @@ func plain(t *testing.T) string {
 func TestABuildWithoutARuntime(t *testing.T) {
 	rig.Require(t)
 	program := plain(t)
-	t.Run("says what the machine lacks", func(t *testing.T) { saysWhatIsMissing(t, program) })
+	t.Run("lists what the machine lacks", func(t *testing.T) { saysWhatIsMissing(t, program) })
 	t.Run("uses that of the machine", func(t *testing.T) { usesThatOfTheMachine(t, program) })
 }
 
@@ -65,8 +64,7 @@ func usesThatOfTheMachine(t *testing.T, program string) {
 	b.wantPods(t, []string{"busybox", "pause"}, "--pod-infra-container-image=nodal.test/pause:1")
 }
 
-// bring copies a program of this machine to the same place, with the libraries
-// that it needs.
+// bring copies a program of this machine, with its libraries, to the same path.
 func (b bare) bring(t *testing.T, program string) {
 	t.Helper()
 	for word := range strings.FieldsSeq(program + " " + output(t, "ldd", program)) {

@@ -19,20 +19,20 @@ import (
 
 const (
 	unit = "kubelet.service"
-	// throwAway is there in a machine of test/vm, and nowhere else.
+	// throwAway exists only in a machine of test/vm.
 	throwAway = "/run/vm"
 )
 
-// TestSystemdRunsTheNode installs the one file for good, on a machine that is
-// thrown away afterwards.
+// TestSystemdRunsTheNode installs the file permanently, on a machine that is thrown away
+// afterwards.
 func TestSystemdRunsTheNode(t *testing.T) {
 	if _, err := os.Stat(throwAway); err != nil {
 		t.Skip("it installs a node on this machine: test/vm/tests.sh --systemd test/dist does so in another")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), pace.Of(time.Minute))
 	defer cancel()
-	output(t, "systemctl", "start", "basic.target") // what is new from now on is the node's
-	// The files of the machine below show through; what it has logged is not the node's.
+	output(t, "systemctl", "start", "basic.target") // what is new after this belongs to the node
+	// The files of the real machine show through, so its old logs are not the node's.
 	logged := []string{"/var/log/pods", "/var/log/containers"}
 	for _, dir := range logged {
 		if err := os.RemoveAll(dir); err != nil {
@@ -57,14 +57,14 @@ func TestSystemdRunsTheNode(t *testing.T) {
 	}
 	b.wantUnmoved(ctx, t, pod)
 
-	// One that stands still does not feed the watchdog.
+	// A stopped process does not feed the watchdog.
 	output(t, "kill", "-STOP", second)
 	awaitRestart(t)
 	if third := wantActive(t); third == second {
 		t.Errorf("the watchdog has left process %s alone", second)
 	}
 	if got := output(t, "journalctl", "--no-pager", "--unit="+unit); !strings.Contains(got, "Watchdog timeout") {
-		t.Errorf("systemd tells of no watchdog:\n%s", got)
+		t.Errorf("systemd reports no watchdog:\n%s", got)
 	}
 	b.wantUnmoved(ctx, t, pod)
 
@@ -91,8 +91,8 @@ func property(t *testing.T, name string) string {
 	return strings.TrimSpace(output(t, "systemctl", "show", "--value", "--property="+name, unit))
 }
 
-// wantActive answers the agent's process. The unit is active once the agent has
-// said that it is ready.
+// wantActive returns the agent's process. The unit is active once the agent has reported that it is
+// ready.
 func wantActive(t *testing.T) (pid string) {
 	t.Helper()
 	for name, want := range map[string]string{"ActiveState": "active", "SubState": "running", "Type": "notify", "WatchdogUSec": "30s"} {
@@ -103,7 +103,7 @@ func wantActive(t *testing.T) (pid string) {
 	return property(t, "MainPID")
 }
 
-// awaitRestart waits until systemd has started the agent again by itself.
+// awaitRestart waits until systemd has restarted the agent.
 func awaitRestart(t *testing.T) {
 	t.Helper()
 	deadline := time.After(pace.Of(time.Minute))
@@ -116,7 +116,7 @@ func awaitRestart(t *testing.T) {
 			t.Fatal("systemd restarts nothing")
 		}
 	}
-	output(t, "systemctl", "start", unit) // returns when what was begun is done
+	output(t, "systemctl", "start", unit) // it returns when the start is complete
 }
 
 func (b bare) pod(ctx context.Context, t *testing.T) corev1.Pod {
@@ -131,7 +131,7 @@ func (b bare) pod(ctx context.Context, t *testing.T) corev1.Pod {
 	return list.Items[0]
 }
 
-// wantUnmoved says whether the same container runs as before, and that it answers.
+// wantUnmoved checks that the container of before still runs and answers.
 func (b bare) wantUnmoved(ctx context.Context, t *testing.T, before corev1.Pod) {
 	t.Helper()
 	b.awaitReady(ctx, t, "web-vm")

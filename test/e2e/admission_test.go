@@ -10,21 +10,21 @@ import (
 	"nodal/test/claim"
 )
 
-// adding puts lines into the manifest of a pod's container.
+// adding inserts lines into the manifest of a pod's container.
 func adding(p pod, lines ...string) string {
 	return p.yaml() + "    " + strings.Join(lines, "\n    ") + "\n"
 }
 
-func TestWhatDoesNotFitFails(t *testing.T) {
+func TestPodsThatDoNotFitFail(t *testing.T) {
 	claim.Shows(t, "Admission",
 		"a pod that asks for more than the node has fails with OutOfcpu and the amounts",
-		"a pod that wants a host port that is taken fails with NodePorts and names who has it",
-		"so do those that ask for too much memory, OutOfmemory, and those for which there is no place left, OutOfpods",
+		"a pod that wants a taken host port fails with NodePorts and names the port's owner",
+		"a pod that asks for too much memory fails with OutOfmemory, and one beyond the number of pods with OutOfpods",
 		"a host port leads to its container",
 		"a pod for another system fails with PodOSNotSupported",
 		"a pod whose nodeSelector or required affinity names other labels fails with NodeAffinity",
 		"node labels given by flag and the usual ones are matched by a nodeSelector",
-		"a refused pod that is applied again is asked about again, and runs once there is room",
+		"a refused pod that is applied again is judged again, and runs once there is room",
 	)
 	n := start(t, func(c *agent.Config) {
 		c.Flags = append(c.Flags, "--node-labels", "disk=ssd")
@@ -72,7 +72,7 @@ func TestWhatDoesNotFitFails(t *testing.T) {
 	if got := n.curl("/v1/events"); !strings.Contains(got.body, `"OutOfcpu"`) {
 		t.Errorf("no event says OutOfcpu: %s", got.body)
 	}
-	// What was in the way is gone, and somebody asks again.
+	// The obstacle goes, and the client posts again.
 	n.curl("/v1/namespaces/default/pods/first", "-X", "DELETE")
 	n.waitGone("first")
 	n.apply(adding(web("second"), port...))

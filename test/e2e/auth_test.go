@@ -12,10 +12,10 @@ import (
 
 func TestRolesLimitWhatCallersMayDo(t *testing.T) {
 	claim.Shows(t, "Access",
-		"viewer, operator and admin may do what their role says, by token and by client certificate",
+		"viewer, operator and admin have the rights of their role, by token and by client certificate",
 		"a caller without or with a wrong credential is answered 401, and Unauthenticated over gRPC",
-		"running a command and applying are refused to a viewer on every path that leads there",
-		"a plan is refused to a viewer: it would tell whether a guess at a hidden value is right",
+		"a viewer can neither run a command nor apply, on any path",
+		"a viewer gets no plan: it would confirm a guess at a hidden value",
 	)
 	n := start(t)
 	n.apply(web("guarded").yaml())
@@ -36,8 +36,8 @@ func TestRolesLimitWhatCallersMayDo(t *testing.T) {
 		{"run on a kubelet path", "/run/default/guarded/main", []string{"-d", "cmd=/probe exit 0"}, 403, 200, 200},
 		{"attach", "/attach/default/guarded/main?output=1", nil, 403, 400, 400},
 		{"forward a port", "/portForward/default/guarded", nil, 403, 400, 400},
-		{"restart what is not there", "/v1/namespaces/default/pods/nobody:restart", []string{"-d", "{}"}, 403, 404, 404},
-		{"delete what is not there", "/v1/namespaces/default/pods/nobody", []string{"-X", "DELETE"}, 403, 404, 404},
+		{"restart a missing pod", "/v1/namespaces/default/pods/nobody:restart", []string{"-d", "{}"}, 403, 404, 404},
+		{"delete a missing pod", "/v1/namespaces/default/pods/nobody", []string{"-X", "DELETE"}, 403, 404, 404},
 	} {
 		for role, want := range map[string]int{"viewer": c.viewer, "operator": c.operator, "admin": c.admin} {
 			if got := n.curlTLS(role, c.path, c.args...); got.code != want {
@@ -49,7 +49,7 @@ func TestRolesLimitWhatCallersMayDo(t *testing.T) {
 			}
 		}
 		if got := n.curlTLS("", c.path, c.args...); got.code != 401 {
-			t.Errorf("%s as nobody: got %s, want 401", c.name, got)
+			t.Errorf("%s without a credential: got %s, want 401", c.name, got)
 		}
 		if got := n.curlTLS("", c.path, append(c.args, "-H", "Authorization: Bearer wrong")...); got.code != 401 {
 			t.Errorf("%s with a wrong token: got %s, want 401", c.name, got)
@@ -60,12 +60,12 @@ func TestRolesLimitWhatCallersMayDo(t *testing.T) {
 		t.Errorf("apply over gRPC as viewer: got %s, want PermissionDenied", got)
 	}
 	if got := n.runGrpcurl("{}", "-cacert", n.CA(), "-d", "@", n.secure(), "node.v1.PodsService/ListPods"); !strings.Contains(got.body, "Unauthenticated") {
-		t.Errorf("list over gRPC as nobody: got %s, want Unauthenticated", got)
+		t.Errorf("list over gRPC without a credential: got %s, want Unauthenticated", got)
 	}
 }
 
 func TestViewersSeeNoValuesInEnvironments(t *testing.T) {
-	claim.Shows(t, "Access", "a viewer and the read-only port are shown no value of a pod's environment, and what they were shown cannot be applied")
+	claim.Shows(t, "Access", "a viewer and the read-only port see no value of a pod's environment, and cannot apply what they see")
 	n := prepare(t, func(c *agent.Config) { c.Ports.ReadOnly = c.Ports.Secure + 2 })
 	n.up()
 	const word = "hunter2"
@@ -107,8 +107,8 @@ func TestViewersSeeNoValuesInEnvironments(t *testing.T) {
 	}
 }
 
-func TestCredentialsAreTheirOwnersAlone(t *testing.T) {
-	claim.Shows(t, "Access", "credentials and keys are readable by their owner alone, the socket by its group")
+func TestCredentialsAreReadableByTheirOwnerOnly(t *testing.T) {
+	claim.Shows(t, "Access", "only their owner can read credentials and keys, and its group the socket")
 	n := start(t)
 	for _, role := range []string{"admin", "operator", "viewer"} {
 		for _, kind := range []string{".token", ".key"} {
@@ -131,14 +131,14 @@ func TestCredentialsAreTheirOwnersAlone(t *testing.T) {
 }
 
 func TestConfiguredAuthenticationHolds(t *testing.T) {
-	claim.Shows(t, "Access", "anonymous access and AlwaysAllow hold when configured, and a wrong token is refused even then")
+	claim.Shows(t, "Access", "anonymous access and AlwaysAllow work when configured, and a wrong token is refused even then")
 	n := prepare(t, func(c *agent.Config) {
 		c.Settings["authentication"] = map[string]any{"anonymous": map[string]any{"enabled": true}}
 		c.Settings["authorization"] = map[string]any{"mode": "AlwaysAllow"}
 	})
 	n.up()
 	if got := n.curlTLS("", "/v1/manifests", "--data-binary", web("open").yaml()); got.code != 200 {
-		t.Errorf("apply as nobody where everybody may: got %s, want 200", got)
+		t.Errorf("anonymous apply with AlwaysAllow: got %s, want 200", got)
 	}
 	if got := n.curlTLS("", "/pods", "-H", "Authorization: Bearer wrong"); got.code != 401 {
 		t.Errorf("with a wrong token: got %s, want 401", got)

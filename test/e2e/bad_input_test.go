@@ -17,7 +17,7 @@ import (
 	"nodal/test/claim"
 )
 
-// mistake is a manifest that is wrong and what the answer has to name.
+// mistake is an invalid manifest, and the words that the answer must contain.
 type mistake struct {
 	name, manifest string
 	says           []string
@@ -72,7 +72,7 @@ func TestBadManifestIsRefusedWholeAndSaysWhy(t *testing.T) {
 func TestEachWrongRequestHasItsOwnCode(t *testing.T) {
 	claim.Shows(t, "Ways in",
 		"each wrong request has an HTTP code of its own and a message",
-		"a bundle, or one pod, is not taken, nor deleted, if something of it has changed after the revision that a client names",
+		"a bundle or a pod is neither accepted nor deleted if any of it has changed after the revision that the client names",
 	)
 	n := start(t)
 	n.apply(web("there").yaml())
@@ -85,16 +85,16 @@ func TestEachWrongRequestHasItsOwnCode(t *testing.T) {
 		want       int
 	}{
 		{"a body over the limit", "/v1/manifests", []string{"-H", "Expect:", "--data-binary", "@" + large}, 413},
-		{"a content type that is none of ours", "/v1/manifests", []string{"-H", "Content-Type: image/png", "-d", "x"}, 415},
+		{"an unknown content type", "/v1/manifests", []string{"-H", "Content-Type: image/png", "-d", "x"}, 415},
 		{"an empty bundle", "/v1/manifests", []string{"-d", ""}, 400},
-		{"a pod that is not there", "/v1/namespaces/default/pods/nobody", nil, 404},
+		{"a missing pod", "/v1/namespaces/default/pods/nobody", nil, 404},
 		{"a container that is not there", pod + ":restart", []string{"-d", `{"container": "nothing"}`}, 404},
 		{"a path that is not there", "/v1/nothing", nil, 404},
 		{"a method that is not the path's", "/v1/node", []string{"-X", "PUT"}, 405},
 		{"a manifest of another pod than the path's", pod, []string{"-X", "PUT", "--data-binary", web("else").yaml()}, 400},
 		{"another UID than the pod's", pod + "?uid=0d1f", []string{"-X", "DELETE"}, 409},
 		{"another UID than the pod's to restart", pod + ":restart", []string{"-d", `{"uid": "0d1f"}`}, 409},
-		{"a bundle of what is there already", "/v1/manifests?unchangedSince=0", []string{"--data-binary", web("there").yaml()}, 409},
+		{"a bundle of existing pods", "/v1/manifests?unchangedSince=0", []string{"--data-binary", web("there").yaml()}, 409},
 		{"a bundle to delete of what has changed", "/v1/manifests?unchangedSince=1", []string{"-X", "DELETE", "--data-binary", web("there").yaml()}, 409},
 		{"a pod that is there already", pod + "?unchangedSince=0", []string{"-X", "PUT", "--data-binary", web("there").yaml()}, 409},
 		{"a pod to delete that has changed", pod + "?unchangedSince=1", []string{"-X", "DELETE"}, 409},
@@ -124,7 +124,7 @@ func TestBadFilesHarmNothingElse(t *testing.T) {
 	n.waitRunning("edited-node-a")
 	before := fmt.Sprint(n.running())
 	events := n.follow("/v1/events:watch")
-	// What an editor leaves for a moment: half of the file, then none of it.
+	// An editor leaves such states for a moment: half of the file, then an empty file.
 	text := web("edited").yaml()
 	for _, half := range []string{text[:len(text)/2], text[:len(text)-8] + "\x00", ""} {
 		n.file("node/manifests/edited.yaml", half)
@@ -145,7 +145,7 @@ func TestBadFilesHarmNothingElse(t *testing.T) {
 			t.Errorf("the node's sources are %s, want the error of %s", got, text)
 		}
 	}
-	n.waitRunning("good-node-a") // a file's other documents are taken
+	n.waitRunning("good-node-a") // the file's other documents are accepted
 	running := n.running()
 	for c := range running {
 		if c.pod == "good-node-a" {
@@ -186,7 +186,7 @@ func (p *page) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 
 func TestBadURLKeepsTheLastGood(t *testing.T) {
 	claim.Shows(t, "Ways in", "a manifest URL that fails or serves nonsense keeps the last good pods and says so")
-	claim.Shows(t, "Status and events", "a watch of the node tells when a source fails and when it is well again")
+	claim.Shows(t, "Status and events", "a watch of the node shows when a source fails and when it recovers")
 	source := &page{code: 200, text: web("linked").yaml()}
 	served := httptest.NewServer(source)
 	defer served.Close()

@@ -24,7 +24,7 @@ import (
 	"nodal/test/pace"
 )
 
-// ends returns the end of the newest run of a container that does not run.
+// ends returns how the newest run of a container ended, if it does not run.
 func ends(p *corev1.Pod) *corev1.ContainerStateTerminated {
 	s := containerStatus(p, "main")
 	if s.State.Terminated != nil {
@@ -38,7 +38,7 @@ func waits(p *corev1.Pod, reason string) bool {
 	return w != nil && w.Reason == reason
 }
 
-// ghost pushes an image that runs as a user unknown to it.
+// ghost pushes an image whose user does not exist in it.
 func (n *node) ghost() string {
 	n.t.Helper()
 	ref, err := name.ParseReference(n.rt.Image("busybox"), name.Insecure)
@@ -64,8 +64,7 @@ func (n *node) ghost() string {
 	return pushed
 }
 
-// restarted has the main container of a pod have been restarted so many times, at
-// least, as the node remembers it.
+// restarted waits until the node has counted this many restarts of a pod's main container.
 func (n *node) restarted(pod string, times int32) {
 	n.t.Helper()
 	n.Kill()
@@ -99,17 +98,17 @@ func (n *node) restarted(pod string, times int32) {
 	n.up()
 }
 
-// TestBadPodsHarmNoOthers runs pods that cannot go well beside one that does.
+// TestBadPodsHarmNoOthers runs pods that must fail beside one that works.
 func TestBadPodsHarmNoOthers(t *testing.T) {
 	claim.Shows(t, "Restarts and faults",
-		"a command that is not there ends with StartError, 128: its container waits with RunContainerError, or has failed where nothing restarts it",
-		"an environment that is too large for the kernel has its container crash, and the kernel's words are its last",
-		"an image whose user does not exist keeps its container in CreateContainerError, or in CreateContainerConfigError where it may not be root",
-		"a probe whose named port does not exist is told of as Unhealthy and restarts nothing; a port that cannot exist is refused",
+		"a missing command ends with StartError, 128: its container waits with RunContainerError, or has failed if its policy forbids restarts",
+		"an environment that is too large for the kernel makes its container crash, with the kernel's message",
+		"an image whose user does not exist keeps its container in CreateContainerError, or in CreateContainerConfigError with runAsNonRoot",
+		"a probe whose named port does not exist makes an Unhealthy event and restarts nothing; an invalid port is refused",
 		"a container that ignores SIGTERM is killed when its grace period is over",
 		"a container that crashes over and over leaves two runs and their logs, also after 10,000 restarts",
 		"a postStart hook that hangs keeps its container in ContainerCreating, and hooks that hang end with their pod's grace period",
-		"none of them restarts, stops or makes unready a pod beside it",
+		"no such pod restarts a pod beside it, stops it or makes it unready",
 	)
 	n := start(t, func(c *agent.Config) {
 		c.Settings["podPidsLimit"] = 60
@@ -130,7 +129,7 @@ func TestBadPodsHarmNoOthers(t *testing.T) {
 	}
 	for _, c := range badPods(n.ghost()) {
 		t.Run(c.name, func(t *testing.T) {
-			n.apply("@" + n.file(c.name+".yaml", c.manifest)) // one is too long for an argument of curl's, too
+			n.apply("@" + n.file(c.name+".yaml", c.manifest)) // one manifest is too long for curl's command line
 			p := n.wait(c.name, c.wanted, c.holds)
 			if e := ends(p); c.ended != "" && !c.fits(e) {
 				t.Errorf("the container ended as %+v, want %s, %d, with %q", e, c.ended, c.code, c.says)
@@ -222,18 +221,18 @@ func TestBadPodsHarmNoOthers(t *testing.T) {
 	unharmed("all")
 }
 
-// anyFailure stands for every exit code but 0.
+// anyFailure matches every exit code but 0.
 const anyFailure = -1
 
 type badPod struct {
 	name, manifest, wanted string
 	holds                  func(*corev1.Pod) bool
-	ended                  string // why its container did; empty: it was never made
-	code                   int32  // anyFailure: which one it is differs from runtime to runtime
+	ended                  string // why its container ended; empty: no container was made
+	code                   int32  // anyFailure where the code depends on the runtime
 	says                   string
 }
 
-// fits says whether a container has ended as it should.
+// fits reports whether a container has ended as it should.
 func (p badPod) fits(e *corev1.ContainerStateTerminated) bool {
 	return e != nil && e.Reason == p.ended && strings.Contains(e.Message, p.says) &&
 		(e.ExitCode == p.code || p.code == anyFailure && e.ExitCode != 0)

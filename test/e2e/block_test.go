@@ -14,7 +14,7 @@ import (
 	"nodal/test/claim"
 )
 
-// loopDevice makes a device of a file. The kernel frees it when this test, its last user,
+// loopDevice attaches a file to a loop device. The kernel frees it when this test, its last user,
 // closes it.
 func loopDevice(t *testing.T, file string) string {
 	t.Helper()
@@ -47,7 +47,7 @@ func loopDevice(t *testing.T, file string) string {
 			return device.Name()
 		}
 		device.Close()
-		if !errors.Is(err, unix.EBUSY) { // another was quicker
+		if !errors.Is(err, unix.EBUSY) { // another process took the device
 			t.Fatalf("make %s a device: %v", file, err)
 		}
 	}
@@ -98,7 +98,7 @@ spec:
 func TestAContainerHasADeviceOfTheMachine(t *testing.T) {
 	claim.Shows(t, "Volumes",
 		"a claim of volumeMode Block gives a container the device of a local volume, read-only if the pod says so",
-		"a claim of a device that a pod mounts like files keeps the pod waiting, and it says so",
+		"a pod that mounts a block claim as a file system waits, and says so",
 	)
 	n := start(t)
 	file, link := filepath.Join(n.rt.Dir, "disk"), filepath.Join(n.rt.Dir, "by-id")
@@ -112,7 +112,7 @@ func TestAContainerHasADeviceOfTheMachine(t *testing.T) {
 		t.Errorf("the file behind the device begins with %.10q, %v", text, err)
 	}
 	if got := n.inside("raw", "reader", "head -c 8 /dev/disk; echo no | dd of=/dev/disk 2>/dev/null; echo $?"); got != "written\n1\n" {
-		t.Errorf("who may read only got %q", got)
+		t.Errorf("a read-only container got %q", got)
 	}
 	n.wait("mounts", "it says why it waits", func(p *corev1.Pod) bool {
 		return p.Status.Reason == "FailedMount" && strings.Contains(p.Status.Message, `volume "disk" has volumeMode Block, but is specified in volumeMounts`)

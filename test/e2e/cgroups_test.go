@@ -17,16 +17,15 @@ import (
 	"nodal/test/claim"
 )
 
-// classes are a pod of each class of service; what they ask for is told apart by
-// how much it is.
+// classes holds a pod of each QoS class; their amounts differ, to tell them apart.
 var classes = map[string]string{
 	"sure":  "resources: {requests: {cpu: 250m, memory: 48Mi}, limits: {cpu: 250m, memory: 48Mi}}",
 	"burst": "resources: {requests: {cpu: 500m, memory: 64Mi}, limits: {cpu: 1, memory: 128Mi}}",
 	"best":  "resources: {}",
 }
 
-// cgroupFile reads one of the kernel's files about a process: of its own cgroup, or
-// of one so many levels above. It has two names, one for each version of cgroups.
+// cgroupFile reads a cgroup's file: of a process's own cgroup, or of one so many levels above. The
+// file has one name in each version of cgroups.
 func (n *node) cgroupFile(pid, above int, first, second string) string {
 	n.t.Helper()
 	controller, file, _ := strings.Cut(first, " ")
@@ -53,7 +52,7 @@ func cgroupVersion(t *testing.T) int {
 	return mounts.Version
 }
 
-// numberIn reads a file of the kernel that holds one number.
+// numberIn reads a kernel file that holds one number.
 func numberIn(t *testing.T, path string) int {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -67,8 +66,8 @@ func numberIn(t *testing.T, path string) int {
 	return n
 }
 
-// cgroupDir returns the directory of a process in a controller's tree, or in that of version 2
-// for no controller.
+// cgroupDir returns the directory of a process's cgroup: in a controller's hierarchy, or for "" in
+// that of version 2.
 func cgroupDir(t *testing.T, pid int, controller string) string {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
@@ -88,7 +87,7 @@ func cgroupDir(t *testing.T, pid int, controller string) string {
 func TestPodsOfEachClassAreHeldToTheirLimits(t *testing.T) {
 	claim.Shows(t, "Resources",
 		"a pod of each class of service has a cgroup of its own with the sum of its containers' requests and limits",
-		"its containers have theirs inside of that, and burstable pods weigh together what they ask for",
+		"its containers' cgroups are inside it, and the class of burstable pods has the sum of their requests as its weight",
 		"processes get the oom_score_adj of their class and request",
 		"a pod's cgroup is removed with it")
 	n := start(t, func(c *agent.Config) { c.Settings["podPidsLimit"] = 200 })
@@ -96,9 +95,9 @@ func TestPodsOfEachClassAreHeldToTheirLimits(t *testing.T) {
 		n.apply(adding(shell(name, "exec sleep 1000"), resources))
 	}
 	version := cgroupVersion(t)
-	// A machine without CAP_SYS_RESOURCE lets nothing go below what it was started with.
+	// A machine without CAP_SYS_RESOURCE cannot lower the score below its own.
 	own := numberIn(t, "/proc/self/oom_score_adj")
-	// The kernel's numbers for each pod, and for the container in it.
+	// The indexes of the kernel's numbers for each pod, and for its container.
 	const shares, quota, memory, pids = 0, 1, 2, 3
 	files := [][2]string{
 		shares: {"cpu cpu.shares", "cpu.weight"}, quota: {"cpu cpu.cfs_quota_us", "cpu.max"},
@@ -107,8 +106,8 @@ func TestPodsOfEachClassAreHeldToTheirLimits(t *testing.T) {
 	boundless := strconv.Itoa(1<<63 - 4096)
 	for _, c := range []struct {
 		pod           string
-		first, second [4]string // of the pod, in both versions
-		least, most   int       // of oom_score_adj
+		first, second [4]string // for the pod, in both versions of cgroups
+		least, most   int       // bounds of oom_score_adj
 	}{
 		{"sure", [4]string{"256", "25000", "50331648", "200"}, [4]string{"35", "25000 100000", "50331648", "200"}, -997, max(0, own)},
 		{"burst", [4]string{"512", "100000", "134217728", "200"}, [4]string{"59", "100000 100000", "134217728", "200"}, 900, 999},
@@ -154,7 +153,7 @@ func TestPodsOfEachClassAreHeldToTheirLimits(t *testing.T) {
 	n.wantNoCgroupAfter("burst", burst)
 }
 
-// wantNoCgroupAfter deletes a pod, whose cgroup has to go with it.
+// wantNoCgroupAfter deletes a pod and checks that its cgroup goes too.
 func (n *node) wantNoCgroupAfter(pod string, pid int) {
 	n.t.Helper()
 	controller := "memory"
@@ -175,7 +174,7 @@ func (n *node) wantNoCgroupAfter(pod string, pid int) {
 func TestAPodIsHeldToLimitsAsAWhole(t *testing.T) {
 	claim.Shows(t, "Resources",
 		"limits of the pod as a whole hold for its containers, with the overhead for the pod",
-		"a pod whose cgroup somebody has removed is held to its limits again before anything runs in it",
+		"a pod whose cgroup was removed is held to its limits again before any container runs in it",
 	)
 	n := start(t)
 	n.apply(strings.Replace(shell("whole", "exec sleep 1000").yaml(), "spec:\n",
@@ -191,7 +190,7 @@ func TestAPodIsHeldToLimitsAsAWhole(t *testing.T) {
 	n.wantWhole(n.pidOf("whole", "main"))
 }
 
-// wantWhole wants a process held to what its pod is allowed as a whole.
+// wantWhole checks that the kernel holds a process to the limits of its whole pod.
 func (n *node) wantWhole(pid int) {
 	n.t.Helper()
 	for _, c := range []struct {
@@ -211,8 +210,7 @@ func (n *node) wantWhole(pid int) {
 	}
 }
 
-// removeCgroup ends all that is in the pod of a process, and removes the pod's cgroup
-// before the agent hears of it.
+// removeCgroup kills the processes of a pod, and removes its cgroup before the agent notices.
 func (n *node) removeCgroup(pid int) {
 	n.t.Helper()
 	controllers := []string{"cpu", "memory", "pids"}
@@ -232,7 +230,7 @@ func (n *node) removeCgroup(pid int) {
 	}
 }
 
-// removed ends what is in a cgroup and says whether it could be removed.
+// removed kills the processes of a cgroup and reports whether it could be removed.
 func removed(t *testing.T, dir string) bool {
 	entries, err := os.ReadDir(dir)
 	if os.IsNotExist(err) {
@@ -255,10 +253,10 @@ func removed(t *testing.T, dir string) bool {
 	return os.Remove(dir) == nil
 }
 
-func TestWhatIsReservedPodsDoNotGet(t *testing.T) {
-	claim.Shows(t, "Resources", "what is reserved of the machine is not given to pods, and all of them together are held to the rest")
-	claim.Shows(t, "Resources", "the cgroups of other programs are held to what is reserved for them; a node that does not find one does not start, and names it")
-	claim.Shows(t, "Admission", "a node on which more is reserved than there is does not start, and names the setting")
+func TestPodsDoNotGetReservedResources(t *testing.T) {
+	claim.Shows(t, "Resources", "pods do not get reserved resources, and all pods together are held to the rest")
+	claim.Shows(t, "Resources", "the cgroups of other programs are held to their reservations; if one is missing, the node does not start, and names it")
+	claim.Shows(t, "Admission", "a node that reserves more than the machine has does not start, and names the setting")
 	n := prepare(t, func(c *agent.Config) {
 		c.Settings["systemReserved"] = map[string]string{"memory": "1000Gi"}
 	})
@@ -293,8 +291,7 @@ func TestWhatIsReservedPodsDoNotGet(t *testing.T) {
 	n.holdsOthers(n.pidOf("most", "main"))
 }
 
-// holdsOthers has the node hold a cgroup of the test's own, which lies beside the one
-// of all pods.
+// holdsOthers checks that the node limits a cgroup of the test's own, beside that of all pods.
 func (n *node) holdsOthers(pid int) {
 	n.t.Helper()
 	others, path := map[string]string{}, ""
@@ -303,12 +300,13 @@ func (n *node) holdsOthers(pid int) {
 		if cgroupVersion(n.t) == 2 {
 			controller, top = "", "/sys/fs/cgroup"
 		}
-		dir := filepath.Join(cgroupDir(n.t, pid, controller), "../../../../others") // of its container, its pod, its class, all pods
+		// Up from its container, its pod, its class, all pods.
+		dir := filepath.Join(cgroupDir(n.t, pid, controller), "../../../../others")
 		path = strings.TrimPrefix(dir, top)
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			n.t.Fatal(err)
 		}
-		n.t.Cleanup(func() { os.Remove(dir) }) // on version 2 it is gone after the first
+		n.t.Cleanup(func() { os.Remove(dir) }) // with version 2 the directory is gone after the first time
 		others[controller] = dir
 	}
 	if err := n.Stop(); err != nil {
@@ -323,7 +321,7 @@ func (n *node) holdsOthers(pid int) {
 	if code, err := n.Wait(n.t.Context()); err != nil || code == 0 || !strings.Contains(n.Log(), path+"-not-there") {
 		n.t.Errorf("without the cgroup the agent ended with %d (%v); want a failure that names it", code, err)
 	}
-	n.Settings["kubeReservedCgroup"] = path // whose CPUs the other setting decides
+	n.Settings["kubeReservedCgroup"] = path // the CPUs of this cgroup depend on the other setting
 	n.up()
 	for _, want := range []struct{ controller, first, second, value string }{
 		{"cpu", "cpu.shares", "cpu.weight", map[int]string{1: "512", 2: "59"}[cgroupVersion(n.t)]},
@@ -340,7 +338,7 @@ func (n *node) holdsOthers(pid int) {
 	n.waitRunning("most")
 }
 
-func TestLimitsHold(t *testing.T) {
+func TestLimitsOfCPUMemoryAndProcessesHold(t *testing.T) {
 	claim.Shows(t, "Resources",
 		"a container that takes more memory than its limit ends with OOMKilled, 137",
 		"a fork bomb ends at its pod's limit of processes and disturbs no neighbour",
@@ -352,7 +350,7 @@ func TestLimitsHold(t *testing.T) {
 	t.Run("memory", func(t *testing.T) {
 		p := shell("hungry", "exec tail /dev/zero")
 		n.apply(adding(p, "resources: {limits: {memory: 24Mi}}"))
-		// Why it ended the runtime may learn after that it has ended: then the next run tells.
+		// The runtime may learn the reason after the end; then only the next run shows it.
 		got := n.wait("hungry", "hungry killed", func(p *corev1.Pod) bool {
 			ended := ends(p)
 			return ended != nil && ended.Reason == "OOMKilled"
@@ -366,7 +364,8 @@ func TestLimitsHold(t *testing.T) {
 		n.waitRunning("bomb")
 		pid := n.pidOf("bomb", "main")
 		n.eventually("the bomb at its limit", func() bool {
-			// Some kernels tell where the limit is, others where it was met.
+			// Some kernels count the event at the cgroup with the limit, others at the cgroup that
+			// met it.
 			return n.cgroupFile(pid, 1, "pids pids.events", "pids.events") != "max 0" ||
 				n.cgroupFile(pid, 0, "pids pids.events", "pids.events") != "max 0"
 		})

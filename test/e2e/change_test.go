@@ -14,7 +14,7 @@ import (
 	"nodal/test/pace"
 )
 
-// outcome is the part of an apply's answer that tests look at.
+// outcome is the part of an apply's answer that tests read.
 type outcome struct {
 	Result   string
 	Changes  []string
@@ -22,7 +22,7 @@ type outcome struct {
 	Revision string
 }
 
-// changed posts a manifest of one pod and returns what was done.
+// changed posts a manifest of one pod and returns the outcome.
 func (n *node) changed(path, manifest string) outcome {
 	n.t.Helper()
 	got := n.curl(path, "--data-binary", manifest)
@@ -61,7 +61,7 @@ func TestApplyingTheSameAgainChangesNothing(t *testing.T) {
 	n.changed("/v1/manifests", strings.Replace(p.yaml(), "spec:\n", "  annotations: {note: new}\nspec:\n", 1)).is(t, "UPDATED", "")
 	got := n.wait("same", "the change", func(p *corev1.Pod) bool { return p.Status.ObservedGeneration == 2 })
 	if got.Labels["tier"] != "front" || got.Annotations["note"] != "new" || *got.Spec.TerminationGracePeriodSeconds != 7 || !ready(got) {
-		t.Errorf("the pod is %+v, want what was changed, and ready", got)
+		t.Errorf("the pod is %+v, want the change, and ready", got)
 	}
 	if after := n.running(); fmt.Sprint(after) != fmt.Sprint(before) {
 		t.Errorf("running is %v, want %v as before", after, before)
@@ -101,7 +101,7 @@ func TestNewImageRestartsItsContainerAlone(t *testing.T) {
 }
 
 func TestOtherChangesReplaceThePod(t *testing.T) {
-	claim.Shows(t, "Pod lifecycle", "a change that a running pod cannot take replaces the pod, old gone before new starts")
+	claim.Shows(t, "Pod lifecycle", "a change that a running pod cannot take replaces the pod; the new one starts when the old one is gone")
 	n := start(t)
 	n.apply(web("old").yaml())
 	before := n.waitRunning("old")
@@ -111,7 +111,7 @@ func TestOtherChangesReplaceThePod(t *testing.T) {
 	p.apps[0].args = []string{"http", "8080", "-"}
 	n.changed("/v1/manifests", p.yaml()).is(t, "REPLACED", "main")
 	events.until(`"Removed"`)
-	events.until(`"SandboxCreated"`) // and not before that
+	events.until(`"SandboxCreated"`) // it must not come before that
 	after := n.wait("old", "another pod under the name", func(p *corev1.Pod) bool { return p.UID != before.UID && ready(p) })
 	if got, want := n.web(after.Status.PodIP), "old\n"; got != want {
 		t.Errorf("the new pod answers %q, want %q", got, want)
@@ -120,7 +120,7 @@ func TestOtherChangesReplaceThePod(t *testing.T) {
 }
 
 func TestRestartIsWithoutBackoff(t *testing.T) {
-	claim.Shows(t, "Containers", "a restart that was asked for is made at once, however often")
+	claim.Shows(t, "Containers", "a requested restart happens at once, without back-off")
 	n := start(t)
 	n.apply(web("again").yaml())
 	n.waitRunning("again")
@@ -132,7 +132,7 @@ func TestRestartIsWithoutBackoff(t *testing.T) {
 	}
 }
 
-// deletePod deletes over REST and returns how long the pod then takes to be gone.
+// deletePod deletes a pod over REST and returns how long it took until it was gone.
 func (n *node) deletePod(name, query string) time.Duration {
 	n.t.Helper()
 	began := time.Now()
@@ -216,7 +216,7 @@ func TestSecondDeletionOnlyShortens(t *testing.T) {
 	}
 }
 
-// deadline is when a pod that is being deleted may be killed.
+// deadline returns when a pod under deletion may be killed.
 func (n *node) deadline(name string) time.Time {
 	n.t.Helper()
 	var reply struct {

@@ -12,8 +12,7 @@ import (
 	"nodal/test/claim"
 )
 
-// keeper is a pod that writes into what it claims. Its mounts are volumes of the
-// pod, by name.
+// keeper returns a pod that writes into claims. Its mounts are volumes of the pod, by name.
 func keeper(name, volumes string, mounts ...string) string {
 	var text strings.Builder
 	text.WriteString("apiVersion: v1\nkind: Pod\nmetadata: {name: " + name + "}\nspec:\n  terminationGracePeriodSeconds: 1\n  volumes:\n" + volumes +
@@ -29,7 +28,7 @@ func claimOf(name, class, more string) string {
 		"\n  accessModes: [ReadWriteOnce]\n  resources: {requests: {storage: 1Mi}}\n" + more
 }
 
-// phase is the phase of a volume or claim; empty when it is not there.
+// phase returns the phase of a volume or claim, or "" if it does not exist.
 func (n *node) phase(path string) string {
 	n.t.Helper()
 	var answer map[string]struct{ Phase, Volume string }
@@ -57,12 +56,12 @@ func TestPersistentVolumes(t *testing.T) {
 	claim.Shows(t, "Volumes",
 		"a claim binds to a posted local or hostPath volume that fits, and the pod waits until then and says for which claim",
 		"a claim of the node's own class gets a directory that the node makes, and it outlives pods and the agent's restart",
-		"fsGroup holds for what lies in a local volume",
-		"a claim that a pod uses is deleted with the pod",
+		"fsGroup applies to the files of a local volume",
+		"the deletion of a claim in use waits for its pod",
 		"the files of a claim that was deleted are removed or kept as its class says",
 		"a generic ephemeral volume is new for each pod and goes with it",
 	)
-	claim.Shows(t, "Stats and metrics", "kubelet_volume_stats_* say how full the volumes of claims are")
+	claim.Shows(t, "Stats and metrics", "kubelet_volume_stats_* show how full the volumes of claims are")
 	n := start(t)
 	disk, host := filepath.Join(n.rt.Dir, "disk"), filepath.Join(n.rt.Dir, "host")
 	if err := os.MkdirAll(filepath.Join(disk, "deep"), 0o700); err != nil {
@@ -132,7 +131,7 @@ func TestPersistentVolumes(t *testing.T) {
 	}
 }
 
-// volumeOf is the volume that a claim is bound to.
+// volumeOf returns the volume that a claim is bound to.
 func (n *node) volumeOf(claim string) string {
 	n.t.Helper()
 	_, volume, _ := strings.Cut(n.phase(claims+claim), " ")

@@ -15,7 +15,7 @@ import (
 
 const patience = 60 * time.Second
 
-// answer is the reply that a client got.
+// answer is the reply to a client.
 type answer struct {
 	code int // HTTP status; for grpcurl, its exit code
 	body string
@@ -31,13 +31,13 @@ func (a answer) into(n *node, v any) {
 	}
 }
 
-// curl asks over the socket; path begins with a slash.
+// curl sends a request over the socket; path begins with a slash.
 func (n *node) curl(path string, args ...string) answer {
 	n.t.Helper()
 	return n.runCurl(append(args, "--unix-socket", n.Socket, "http://localhost"+path))
 }
 
-// curlTLS asks on the TLS port, with the token of a role if it is not empty.
+// curlTLS sends a request to the TLS port, with the token of a role unless it is empty.
 func (n *node) curlTLS(role, path string, args ...string) answer {
 	n.t.Helper()
 	if role != "" {
@@ -97,7 +97,7 @@ func (n *node) command(input, name string, args ...string) (out, failed string, 
 	return stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()
 }
 
-// apply posts a manifest with curl, which has to be taken.
+// apply posts a manifest with curl; it must be accepted.
 func (n *node) apply(manifest string) {
 	n.t.Helper()
 	if got := n.curl("/v1/manifests", "--data-binary", manifest); got.code != 200 {
@@ -105,7 +105,7 @@ func (n *node) apply(manifest string) {
 	}
 }
 
-// jsonOf is a value as JSON.
+// jsonOf returns a value as JSON.
 func (n *node) jsonOf(v any) string {
 	n.t.Helper()
 	data, err := json.Marshal(v)

@@ -17,15 +17,15 @@ import (
 	"nodal/test/claim"
 )
 
-// asking is a pod whose container asks for so much CPU and promises to stay within. It
-// takes a while to end, and another amount is another program.
+// asking returns a pod whose container has this much CPU as request and limit. It ends slowly.
+// Another amount makes another program of it.
 func asking(name, cpu string) string {
 	p := shell(name, "trap 'sleep 8; exit' TERM; while :; do sleep 0.1; done #"+cpu)
 	p.grace = 20
 	return adding(p, fmt.Sprintf("resources: {limits: {cpu: %s, memory: 32Mi}}", cpu))
 }
 
-// cpusOf are those that the kernel lets a pod's container run on.
+// cpusOf returns the CPUs on which a pod's container may run.
 func (n *node) cpusOf(pod string) string { return n.allowed(pod, "Cpus_allowed_list:") }
 
 // allowed returns the CPUs that the kernel allows a pod's container, or "" while it ends.
@@ -45,7 +45,7 @@ func (n *node) allowed(pod, name string) string {
 	return ""
 }
 
-// processOf is the process of a container, 0 of one that has ended.
+// processOf returns the process of a container, or 0 if it has ended.
 func (n *node) processOf(c container) int {
 	n.t.Helper()
 	reply, err := n.rt.CRI().ContainerStatus(n.t.Context(), &runtimev1.ContainerStatusRequest{ContainerId: c.id, Verbose: true})
@@ -67,21 +67,21 @@ func (n *node) runsOn(pod, cpus string) {
 	n.eventually(fmt.Sprintf("%s on CPUs %s", pod, cpus), func() bool { return n.cpusOf(pod) == cpus })
 }
 
-func TestContainersHaveCPUsOfTheirOwn(t *testing.T) {
+func TestGuaranteedContainersGetExclusiveCPUs(t *testing.T) {
 	most := runtime.NumCPU() - 1
 	if most == 0 {
-		t.Skip("there is one CPU, and that is everybody's")
+		t.Skip("there is only one CPU, which all share")
 	}
 	claim.Shows(t, "Resources",
-		"with cpuManagerPolicy static a guaranteed container that asks for whole CPUs has them for its own, without a quota, and all others run on the rest",
-		"who shares is moved without a restart when CPUs are handed out and given back",
-		"after an agent was killed everybody has the CPUs that they had",
+		"with cpuManagerPolicy static a guaranteed container that asks for whole CPUs has exclusive ones without a quota, and all others run on the rest",
+		"containers on shared CPUs move without a restart when exclusive CPUs are assigned or freed",
+		"after a kill of the agent every container keeps its CPUs",
 	)
-	claim.Shows(t, "Admission", "a pod for which no CPU of its own is left, because who had it has not ended yet, is refused as UnexpectedAdmissionError")
-	claim.Shows(t, "Stats and metrics", "kubelet_cpu_manager_* count the CPUs that containers have for their own, and the pods that asked for some")
+	claim.Shows(t, "Admission", "a pod that finds no exclusive CPU, because its owner has not ended yet, is refused as UnexpectedAdmissionError")
+	claim.Shows(t, "Stats and metrics", "kubelet_cpu_manager_* count exclusive CPUs, and the pods that asked for some")
 	n := start(t, func(c *agent.Config) {
 		c.Settings["cpuManagerPolicy"] = "static"
-		c.Settings["kubeReserved"] = map[string]string{"cpu": "500m"} // which takes a whole one
+		c.Settings["kubeReserved"] = map[string]string{"cpu": "500m"} // this takes a whole CPU
 	})
 	const rest = "0"
 	all, own := cpuset.New(0), cpuset.New()
@@ -120,16 +120,16 @@ func TestContainersHaveCPUsOfTheirOwn(t *testing.T) {
 
 	found := n.metrics("/metrics")
 	if own, free := n.sample(found, "kubelet_cpu_manager_exclusive_cpu_allocation_count"), n.sample(found, "kubelet_cpu_manager_shared_pool_size_millicores"); own != float64(most) || free != 0 {
-		t.Errorf("%v CPUs are somebody's own and %v thousandths free, want %d and none", own, free, most)
+		t.Errorf("%v CPUs are exclusive and %v thousandths free, want %d and none", own, free, most)
 	}
 
-	n.apply(asking("owns", "500m")) // the one that has them takes its time to end
+	n.apply(asking("owns", "500m")) // the pod with the CPUs ends slowly
 	n.apply(asking("rival", fmt.Sprint(most)))
 	n.wait("rival", "rival refused", func(p *corev1.Pod) bool {
 		return p.Status.Phase == corev1.PodFailed && p.Status.Reason == "UnexpectedAdmissionError" &&
 			strings.Contains(p.Status.Message, fmt.Sprintf("not enough cpus available to satisfy request: requested=%d, available=0", most))
 	})
-	n.eventually("a failed request for CPUs is counted", func() bool { // the agent was killed since those before
+	n.eventually("a failed request for CPUs is counted", func() bool { // the agent was killed since the earlier ones
 		found := n.metrics("/metrics")
 		return n.sample(found, "kubelet_cpu_manager_pinning_errors_total") == 1 && n.sample(found, "kubelet_cpu_manager_pinning_requests_total") == 1
 	})
@@ -141,18 +141,19 @@ func TestContainersHaveCPUsOfTheirOwn(t *testing.T) {
 	n.runsOn("shares", rest)
 }
 
-func TestWhatContainersHaveLiesTogether(t *testing.T) {
+func TestCPUsAndMemoryOfAContainerAreAligned(t *testing.T) {
 	most := runtime.NumCPU() - 1
 	if most == 0 {
-		t.Skip("there is one CPU, and that is everybody's")
+		t.Skip("there is only one CPU, which all share")
 	}
-	claim.Shows(t, "Resources", "with memoryManagerPolicy Static such a container has memory of one NUMA node, with topologyManagerPolicy restricted that of its CPUs")
-	claim.Shows(t, "Admission", "a pod that cannot have all of its own near to each other is refused as TopologyAffinityError")
+	claim.Shows(t, "Resources", "with memoryManagerPolicy Static a guaranteed container has memory of one NUMA node; with topologyManagerPolicy restricted it is the node of its CPUs")
+	claim.Shows(t, "Admission", "a pod whose CPUs and memory cannot be aligned is refused as TopologyAffinityError")
 	n := start(t, func(c *agent.Config) {
 		c.Settings["cpuManagerPolicy"] = "static"
 		c.Settings["kubeReserved"] = map[string]string{"cpu": "500m", "memory": "28Mi"}
 		c.Settings["memoryManagerPolicy"] = "Static"
-		c.Settings["reservedMemory"] = []any{map[string]any{"numaNode": 0, "limits": map[string]string{"memory": "128Mi"}}} // with evictionHard
+		// Plus evictionHard.
+		c.Settings["reservedMemory"] = []any{map[string]any{"numaNode": 0, "limits": map[string]string{"memory": "128Mi"}}}
 		c.Settings["evictionHard"] = map[string]string{"memory.available": "100Mi"}
 		c.Settings["topologyManagerPolicy"] = "restricted"
 		c.Settings["topologyManagerScope"] = "pod"

@@ -11,12 +11,12 @@ import (
 	"nodal/test/claim"
 )
 
-// active lets the pod of a manifest run for so many seconds.
+// active sets activeDeadlineSeconds in a manifest.
 func active(manifest string, seconds int) string {
 	return strings.Replace(manifest, "spec:\n", fmt.Sprintf("spec:\n  activeDeadlineSeconds: %d\n", seconds), 1)
 }
 
-// waitExceeded waits until a pod has failed, and fails if that was not for its deadline.
+// waitExceeded waits until a pod has failed, and fails unless its deadline was the reason.
 func (n *node) waitExceeded(name string) *corev1.Pod {
 	n.t.Helper()
 	p := n.wait(name, name+" failed", func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed })
@@ -29,9 +29,9 @@ func (n *node) waitExceeded(name string) *corev1.Pod {
 func TestPodEndsAtItsDeadline(t *testing.T) {
 	claim.Shows(t, "Pod lifecycle",
 		"a pod that was active for longer than activeDeadlineSeconds fails with DeadlineExceeded, its containers end within the grace period",
-		"a deadline that is given to a running pod counts from the pod's start, and its containers are not restarted for it",
+		"a deadline added to a running pod counts from the pod's start, and restarts no container",
 	)
-	claim.Shows(t, "Restarts and faults", "a deadline that passes while the agent is dead is kept when it is back")
+	claim.Shows(t, "Restarts and faults", "a deadline that passes while the agent is down is enforced when it is back")
 	n := start(t)
 	polite := shell("polite", "trap 'exit 0' TERM; while :; do sleep 0.1; done")
 	polite.grace = 20
@@ -39,7 +39,7 @@ func TestPodEndsAtItsDeadline(t *testing.T) {
 	n.apply(polite.yaml())
 	n.waitRunning("limited")
 	started := n.waitRunning("polite").Status.StartTime
-	deadline := 8 + int(time.Since(started.Time).Seconds()) // however long the start took
+	deadline := 8 + int(time.Since(started.Time).Seconds()) // the time that the start took does not matter
 	n.changed("/v1/manifests", active(polite.yaml(), deadline)).is(t, "UPDATED", "")
 	n.Kill()
 	due := started.Add(time.Duration(deadline) * time.Second)

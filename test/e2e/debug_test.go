@@ -8,10 +8,10 @@ import (
 	"nodal/test/claim"
 )
 
-func TestTheAgentTellsOfItself(t *testing.T) {
+func TestDebugPathsDescribeTheAgent(t *testing.T) {
 	claim.Shows(t, "Stats and metrics",
-		"/statusz and /flagz tell of the agent, as text or as JSON, and an admin reads its profiles",
-		"how much the agent logs changes while it runs, by the node's API or the kubelet's path, and each line of it as JSON names pod, uid, container and attempt",
+		"/statusz and /flagz describe the agent, as text or as JSON, and an admin reads its profiles",
+		"the log verbosity of a running agent changes by the node's API or the kubelet's path, and each JSON line names pod, UID, container and attempt",
 	)
 	n := start(t, func(c *agent.Config) {
 		c.Settings["logging"] = map[string]any{"format": "json", "verbosity": 0}
@@ -35,7 +35,7 @@ func TestTheAgentTellsOfItself(t *testing.T) {
 	n.apply(web("quiet").yaml())
 	n.waitRunning("quiet")
 	if strings.Contains(n.Log(), `"did action"`) {
-		t.Errorf("it tells of actions before it is asked to")
+		t.Errorf("it logs actions before the verbosity is raised")
 	}
 	if got := n.curl("/debug/flags/v", "-X", "PUT", "-d", "4"); got.code != 200 || !strings.Contains(got.body, "verbosity to 4") {
 		t.Errorf("more: got %s, want 200", got)

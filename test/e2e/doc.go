@@ -1,11 +1,10 @@
-// Package e2e tests the kubelet from outside: the real binary on a real
-// containerd, through the clients that people use (curl and grpcurl) and as the
-// runtime and the processes show what became of it.
+// Package e2e tests the kubelet from outside. It runs the real binary on a real containerd, with
+// the clients that people use (curl and grpcurl), and checks the results in the runtime and in the
+// processes.
 //
-// Each test has a runtime and a node of its own (node_test.go), talks through
-// client_test.go, waits with a watch and never by sleeping (wait_test.go), and
-// asks the runtime for the truth (truth_test.go). The README's commands are run
-// by readme_test.go.
+// Each test has its own runtime and node (node_test.go) and talks to it through client_test.go. It
+// waits with a watch and never by sleeping (wait_test.go), and reads the true state from the
+// runtime (truth_test.go). Package test/readme runs the README's commands.
 //
-// A test says what it shows with claim.Shows; docs/CONFORMANCE.md is written from that.
+// A test declares what it shows with claim.Shows; docs/CONFORMANCE.md is written from that.
 package e2e

@@ -11,8 +11,8 @@ import (
 	"nodal/test/claim"
 )
 
-// debugged is a manifest with ephemeral containers that run a script, each looking
-// into the container main.
+// debugged adds ephemeral containers to a manifest. Each runs a script that looks into the
+// container main.
 func debugged(manifest string, names ...string) string {
 	manifest += "  ephemeralContainers:\n"
 	for _, name := range names {
@@ -30,7 +30,7 @@ func TestEphemeralContainersLookIntoARunningPod(t *testing.T) {
 	claim.Shows(t, "Containers",
 		"an ephemeral container is added to a running pod in place, sees the processes of its target, and has logs and exec",
 		"an ephemeral container is never changed, removed or part of a new pod",
-		"an ephemeral container is started once: not again when it has ended, nor by the next agent",
+		"an ephemeral container is started once: neither after its end nor by the next agent again",
 	)
 	n := start(t)
 	plain := shell("watched", "echo here > /tmp/mark; exec sleep 1000").yaml()

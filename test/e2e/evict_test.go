@@ -13,8 +13,7 @@ import (
 	"nodal/test/claim"
 )
 
-// scratch is a pod with a volume that does not end when it is asked to. It writes four
-// megabytes into the volume.
+// scratch is a pod with a volume, which ignores SIGTERM. It writes four megabytes into the volume.
 const scratch = `---
 apiVersion: v1
 kind: Pod
@@ -30,7 +29,7 @@ spec:
     volumeMounts: [{name: scratch, mountPath: /scratch}]
 `
 
-// pair is a pod of two containers, of which one writes more than it may, and less than
+// pair is a pod of two containers. One writes more than its own limit, but less than the limit of
 // both together.
 const pair = `---
 apiVersion: v1
@@ -52,9 +51,9 @@ spec:
 func TestPodsThatWriteTooMuchAreEvicted(t *testing.T) {
 	claim.Shows(t, "Resources",
 		"a pod that writes more into an emptyDir than its sizeLimit is evicted within seconds, whatever its grace period",
-		"a pod is evicted whose container writes more than its ephemeral-storage limit, into its files or its log",
-		"a pod is evicted whose containers and emptyDirs take more together than its ephemeral-storage limits",
-		"a pod that keeps to its limits of the disk runs on beside those that are evicted",
+		"a pod is evicted if a container writes more than its ephemeral-storage limit, to its files or its log",
+		"a pod is evicted if its containers and emptyDirs together take more than its ephemeral-storage limits",
+		"a pod within its disk limits runs on beside those that are evicted",
 	)
 	claim.Shows(t, "Stats and metrics", "kubelet_evictions counts the pods that were over a limit of the disk, by the limit")
 	n := start(t)
@@ -78,7 +77,7 @@ func TestPodsThatWriteTooMuchAreEvicted(t *testing.T) {
 		}
 	}
 	if got := n.curl("/v1/events?namespace=default&name=volume").body; !strings.Contains(got, `"Evicted"`) {
-		t.Errorf("no event tells of it: %s", got)
+		t.Errorf("no event reports it: %s", got)
 	}
 	found := n.metrics("/metrics")
 	for limit, want := range map[string]float64{"emptydirfs.limit": 1, "ephemeralpodfs.limit": 1, "ephemeralcontainerfs.limit": 2} {
@@ -92,7 +91,7 @@ func TestPodsThatWriteTooMuchAreEvicted(t *testing.T) {
 		return errors.Is(err, fs.ErrNotExist)
 	})
 	if p := n.waitRunning("within"); containerStatus(p, "main").RestartCount != 0 {
-		t.Errorf("who kept to its limits was restarted: %+v", p.Status)
+		t.Errorf("the pod within its limits was restarted: %+v", p.Status)
 	}
 	n.deletePod("within", "?gracePeriodSeconds=1")
 }

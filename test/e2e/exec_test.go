@@ -62,10 +62,10 @@ func (n *node) exec(start *nodev1.ExecStart, input string) execution {
 func TestCommandsRunInContainers(t *testing.T) {
 	claim.Shows(t, "Exec",
 		"a command runs with live streams and ends with its own exit code",
-		"standard input is passed on to its end",
+		"standard input is passed on until its end",
 		"a command may have a terminal",
 		"curl runs a command over REST, and on the path that kubelets have for it",
-		"a command that cannot be run is told apart from one that fails",
+		"a command that cannot run has another error than one that fails",
 	)
 	n := start(t)
 	n.apply(shell("box", "exec sleep 1000").yaml())

@@ -12,10 +12,10 @@ import (
 	"nodal/test/claim"
 )
 
-// A start whose caller dies at the wrong moment leaves a task in containerd of which its
-// CRI knows nothing, and which it cannot remove. The test makes one the short way.
+// If the caller of a start dies at the wrong moment, containerd has a task that its CRI does not
+// know and cannot remove. The test makes such a task directly.
 func TestAPodWithATaskThatContainerdForgotCanGo(t *testing.T) {
-	claim.Shows(t, "Restarts and faults", "a container that containerd can neither stop nor remove, since it has forgotten the container's task, keeps no pod from going")
+	claim.Shows(t, "Restarts and faults", "a container that containerd can neither stop nor remove, because it has forgotten the task, does not block the deletion of its pod")
 	n := start(t)
 	n.apply(shell("lossy", "exec sleep 1000").yaml())
 	n.waitRunning("lossy")
@@ -30,8 +30,8 @@ func TestAPodWithATaskThatContainerdForgotCanGo(t *testing.T) {
 	}
 }
 
-// plant makes a container in a pod's sandbox that the agent has not asked for, and its
-// task behind the back of CRI.
+// plant creates a container in a pod's sandbox without the agent, and starts its task behind CRI's
+// back.
 func (n *node) plant(pod string) (id string) {
 	n.t.Helper()
 	ctx, cri := n.t.Context(), n.rt.CRI()

@@ -34,7 +34,8 @@ func TestFullDiskRefusesNewPodsAndServesTheRest(t *testing.T) {
 	n.apply(bundle(web("kept"), web("doomed")))
 	n.waitRunning("kept")
 	n.waitRunning("doomed")
-	// That it is ready is noted in the same breath, and makes room; a command takes longer.
+	// The agent journals the readiness at about the time it shows it, which frees space. A command
+	// takes longer than that.
 	n.curl("/v1/namespaces/default/pods/doomed/containers/main:run", "-d", `{"command": ["/probe", "exit", "0"]}`)
 	filler := fill(t, n.Root())
 	got := n.curl("/v1/manifests", "--data-binary", web("late").yaml())
@@ -61,13 +62,12 @@ func TestFullDiskRefusesNewPodsAndServesTheRest(t *testing.T) {
 	n.waitRunning("late")
 }
 
-// TestAPullThatFillsTheDisk has the runtime keep images on a disk that is full before
-// a pull is over.
+// TestAPullThatFillsTheDisk gives the runtime a disk for images that fills up during a pull.
 func TestAPullThatFillsTheDisk(t *testing.T) {
 	claim.Shows(t, "Images", "a pull that finds the disk full waits with the reason, its neighbours run on, and it goes on by itself once there is room")
 	t.Parallel()
 	n := prepareOn(t, rig.Containerd(t, rig.Disk(96<<20)), func(c *agent.Config) {
-		c.Settings["imageGCHighThresholdPercent"] = 100 // no image makes room for another
+		c.Settings["imageGCHighThresholdPercent"] = 100 // no image is removed to free space
 	})
 	n.up()
 	n.apply(web("neighbour").yaml())
@@ -81,7 +81,7 @@ func TestAPullThatFillsTheDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	filler := fill(t, n.rt.DiskDir())
-	// Enough to begin with, and for what the neighbours need.
+	// Leave enough for the start of the pull, and for the neighbours.
 	if err := os.Truncate(filler, sizeOf(t, filler)-8<<20); err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func sizeOf(t *testing.T, path string) int64 {
 	return info.Size()
 }
 
-// fill takes all the space that a directory's disk has left, by a file.
+// fill uses up the free space of a directory's file system with a file.
 func fill(t *testing.T, dir string) (filler string) {
 	t.Helper()
 	f, err := os.Create(filepath.Join(dir, "filler"))

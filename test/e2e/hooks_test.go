@@ -16,15 +16,15 @@ import (
 	"nodal/test/pace"
 )
 
-// The containers of these pods and their hooks add lines to the file /story/log,
-// which is the host's. Web serves requests that do so.
+// The containers of these pods and their hooks append lines to the host's file /story/log. Web
+// serves requests that do so.
 const (
 	tell = "echo %s >>/story/log"
 	web8 = `mkdir -p /www/cgi-bin; printf '#!/bin/sh\necho "$QUERY_STRING $HTTP_USER_AGENT" >>/story/log\necho\n' >/www/cgi-bin/tell; chmod +x /www/cgi-bin/tell; httpd -p 8080 -h /www; `
 	loop = "while :; do sleep 0.1; done"
 )
 
-// hooked is a pod of shell containers with a story on the host.
+// hooked is a pod of shell containers that write a story on the host.
 type hooked struct {
 	n    *node
 	name string
@@ -32,7 +32,7 @@ type hooked struct {
 	text strings.Builder
 }
 
-// hooked begins a pod; head is what its spec has besides containers.
+// hooked starts the manifest of a pod; head holds the fields of its spec besides containers.
 func (n *node) hooked(name, head string) *hooked {
 	n.t.Helper()
 	h := &hooked{n: n, name: name, dir: filepath.Join(n.rt.Dir, "stories", name)}
@@ -43,13 +43,13 @@ func (n *node) hooked(name, head string) *hooked {
 	return h
 }
 
-// list begins a list of containers.
+// list starts a list of containers.
 func (h *hooked) list(field string) *hooked {
 	fmt.Fprintf(&h.text, "  %s:\n", field)
 	return h
 }
 
-// runs adds a container with a script; the other lines are its fields.
+// runs adds a container that runs a script; lines holds its other fields.
 func (h *hooked) runs(name, script string, lines ...string) *hooked {
 	fmt.Fprintf(&h.text, "  - name: %s\n    image: nodal.test/busybox:1\n    command: [sh, -c, %q]\n", name, script)
 	fmt.Fprintf(&h.text, "    volumeMounts: [{name: story, mountPath: /story}]\n")
@@ -65,7 +65,7 @@ func (h *hooked) apply() *hooked {
 	return h
 }
 
-// story returns the calls so far.
+// story returns the lines so far.
 func (h *hooked) story() string {
 	data, err := os.ReadFile(filepath.Join(h.dir, "log"))
 	if err != nil {
@@ -74,13 +74,13 @@ func (h *hooked) story() string {
 	return strings.Join(strings.Split(strings.TrimSpace(string(data)), "\n"), ", ")
 }
 
-// tells waits until the story has come so far.
+// tells waits until the story is as wanted.
 func (h *hooked) tells(want string) {
 	h.n.t.Helper()
 	h.n.eventually(h.name+" to tell "+want+", after "+h.story(), func() bool { return strings.Contains(h.story(), want) })
 }
 
-// lets puts a file that a container waits for into the story's directory.
+// lets creates a file that a container waits for in the story's directory.
 func (h *hooked) lets(file string) {
 	h.n.t.Helper()
 	if err := os.WriteFile(filepath.Join(h.dir, file), nil, 0o600); err != nil {
@@ -95,7 +95,7 @@ func (h *hooked) wantStory(want string) {
 	}
 }
 
-// wantEvent wants an event of the pod with a reason and a text.
+// wantEvent waits for an event of the pod with a reason and a text.
 func (h *hooked) wantEvent(reason, text string) {
 	h.n.t.Helper()
 	body := h.n.curl("/v1/events?namespace=default&name=" + h.name).body
@@ -104,21 +104,21 @@ func (h *hooked) wantEvent(reason, text string) {
 	}
 }
 
-// command is a hook that runs a script.
+// command returns a hook that runs a script.
 func command(script string) string { return fmt.Sprintf("{exec: {command: [sh, -c, %q]}}", script) }
 
 func says(word string) string { return fmt.Sprintf(tell, word) }
 
-// onTerm tells a word when the container is asked to end, and ends.
+// onTerm returns a trap that adds a word to the story at SIGTERM, and exits.
 func onTerm(word string) string { return "trap '" + says(word) + "; exit 0' TERM; " }
 
 func TestPostStartHooks(t *testing.T) {
 	claim.Shows(t, "Containers",
 		"a postStart hook by command runs beside the container's start; until it has ended the container does not count as running, and those after it wait",
 		"a postStart hook that an agent's death has interrupted is run again without harm to the container; one that has ended is not",
-		"a postStart hook by HTTP asks the pod, in plain text where HTTPS is not spoken, and says so in an event",
+		"a postStart hook by HTTP calls the pod, and falls back from HTTPS to plain text with an event",
 		"a postStart hook that fails ends its container with the event FailedPostStartHook, and the restart policy applies",
-		"a postStart hook that sleeps, for no time at all too, is honoured",
+		"a postStart hook that sleeps is honoured, even for zero seconds",
 	)
 	n := start(t)
 	first := n.hooked("first", "terminationGracePeriodSeconds: 1").list("containers").
@@ -170,16 +170,16 @@ func TestPostStartHooks(t *testing.T) {
 
 func TestPreStopHooks(t *testing.T) {
 	claim.Shows(t, "Deletion",
-		"preStop hooks by command and by HTTP run before the stop signal, those of sidecars at once with the others",
+		"preStop hooks by command and by HTTP run before the stop signal; those of sidecars run at the same time as the others",
 		"a preStop hook that sleeps delays the stop signal",
-		"a preStop hook that fails is told by the event FailedPreStopHook and holds nothing up",
-		"a preStop hook that does not end within the grace period is not waited for: the container gets two seconds more",
+		"a preStop hook that fails makes the event FailedPreStopHook and delays nothing",
+		"a preStop hook that does not end within the grace period is not awaited: the container gets two seconds more",
 		"a second deletion shortens the time of a preStop hook that runs",
 	)
 	claim.Shows(t, "Probes", "a container that a liveness probe has condemned runs its preStop hook first, within the probe's own grace period")
 	n := start(t)
 	const grace = "terminationGracePeriodSeconds: "
-	short := pace.Of(4 * time.Second) // enough to begin a hook
+	short := pace.Of(4 * time.Second) // long enough to begin a hook
 	seconds := strconv.Itoa(int(short.Seconds()))
 	leaving := n.hooked("leaving", grace+"30").
 		list("initContainers").
@@ -235,8 +235,8 @@ func TestPreStopHooks(t *testing.T) {
 }
 
 func TestPreStopHooksOfAStray(t *testing.T) {
-	claim.Shows(t, "Deletion", "a pod that runs and of which the node has lost its record ends with its preStop hook, on a named port too")
-	claim.Shows(t, "Deletion", "also where another pod wants its name, which waits for that")
+	claim.Shows(t, "Deletion", "a running pod without a record ends with its preStop hook, even on a named port")
+	claim.Shows(t, "Deletion", "this holds too if another pod wants its name, which waits")
 	n := start(t, func(c *agent.Config) {
 		c.Flags = append(c.Flags, "--pod-manifest-path", filepath.Join(c.Dir, "manifests"))
 	})

@@ -21,8 +21,8 @@ func hugePages(t *testing.T, which string) int {
 	return numberIn(t, filepath.Join(hugePool, which))
 }
 
-// addHugePages has the machine set some more aside, for as long as the test takes, and
-// returns how many there are then.
+// addHugePages makes the machine reserve more huge pages until the test ends, and returns how many
+// there are then.
 func addHugePages(t *testing.T, more int) int {
 	t.Helper()
 	if _, err := os.Stat(hugePool); err != nil {
@@ -61,12 +61,12 @@ spec:
 
 func TestPodsGetHugePages(t *testing.T) {
 	claim.Shows(t, "Resources",
-		"huge pages that the machine has set aside are what the node offers, less memory by that, and they are not given twice",
-		"a container is held to its huge pages where the machine has a cgroup for that",
+		"the node offers the machine's reserved huge pages, and less memory by that; no page is assigned twice",
+		"a container is held to its limit of huge pages if the machine has the cgroup controller",
 	)
 	claim.Shows(t, "Volumes", "an emptyDir of medium HugePages is a file system of them with its size limit")
 	pages := addHugePages(t, 4)
-	n := prepareOn(t, rig.Containerd(t)) // not beside others, whose nodes would offer less memory
+	n := prepareOn(t, rig.Containerd(t)) // not beside other tests, whose nodes would offer less memory
 	n.up()
 	var told struct{ Capacity, Allocatable corev1.ResourceList }
 	n.curl("/v1/node").into(n, &told)
@@ -81,7 +81,7 @@ func TestPodsGetHugePages(t *testing.T) {
 	n.waitRunning("huge")
 	free := hugePages(t, "free_hugepages")
 	if got := n.inside("huge", "main", "fallocate -l 2097152 /pages/file && df -k /pages | tail -1 | awk '{print $1, $2, $3}'"); got != "hugetlbfs 4096 2048\n" {
-		t.Errorf("the volume is %q, want two pages, of which one is used", got)
+		t.Errorf("the volume is %q, want two pages, one of them used", got)
 	}
 	if got := hugePages(t, "free_hugepages"); got >= free {
 		t.Errorf("%d huge pages are free, before the pod took one %d were", got, free)
@@ -94,7 +94,7 @@ func TestPodsGetHugePages(t *testing.T) {
 	n.apply(manifest("late", fmt.Sprintf("%dMi", 2*pages)))
 	p := n.wait("late", "it is refused", func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed })
 	if p.Status.Reason != "OutOfhugepages-2Mi" {
-		t.Errorf("who wants all of them failed with %s: %s, want OutOfhugepages-2Mi", p.Status.Reason, p.Status.Message)
+		t.Errorf("the pod that wants all of them failed with %s: %s, want OutOfhugepages-2Mi", p.Status.Reason, p.Status.Message)
 	}
 	n.deletePod("huge", "")
 	n.eventually("its pages are free again", func() bool { return hugePages(t, "free_hugepages") >= free })
@@ -102,17 +102,17 @@ func TestPodsGetHugePages(t *testing.T) {
 
 func TestTheOfferFollowsTheMachine(t *testing.T) {
 	claim.Shows(t, "Resources",
-		"what the machine gets while the agent runs, such as huge pages, the node offers without a start",
-		"pods that run stay when the machine has less, and new ones are refused for want of it",
+		"the node offers resources that the machine gains, such as huge pages, without a restart",
+		"running pods stay when the machine loses resources, and new ones are refused",
 	)
 	pages := addHugePages(t, 2)
-	n := prepareOn(t, rig.Containerd(t)) // not beside others, whose nodes would offer less memory
+	n := prepareOn(t, rig.Containerd(t)) // not beside other tests, whose nodes would offer less memory
 	n.up()
 	offers := func(pages int) {
 		t.Helper()
 		want := fmt.Sprintf(`"hugepages-2Mi":"%dMi"`, 2*pages)
 		n.eventually(fmt.Sprintf("the node offers %d huge pages", pages), func() bool {
-			return strings.Count(n.curl("/v1/node").body, want) == 2 // capacity and allocatable
+			return strings.Count(n.curl("/v1/node").body, want) == 2 // in capacity and in allocatable
 		})
 	}
 	apply := func(name string, pages int) {

@@ -15,7 +15,7 @@ import (
 	"nodal/test/claim"
 )
 
-// identity is a pod whose two containers tell who they think they are.
+// identity is a pod whose two containers print their identities.
 const identity = `apiVersion: v1
 kind: Pod
 metadata:
@@ -68,7 +68,7 @@ spec:
     command: [sh, -c, "exec sleep 1000"]
 `
 
-// inside runs a script in a container, which has to succeed.
+// inside runs a script in a container; it must succeed.
 func (n *node) inside(pod, container, script string) string {
 	n.t.Helper()
 	got := n.exec(&nodev1.ExecStart{Namespace: "default", Name: pod, Container: container, Command: []string{"sh", "-c", script}}, "")
@@ -78,7 +78,7 @@ func (n *node) inside(pod, container, script string) string {
 	return got.stdout
 }
 
-// environ is the environment of a container's process.
+// environ returns the environment of a container's process.
 func (n *node) environ(pod, container string) map[string]string {
 	n.t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", n.pidOf(pod, container)))
@@ -93,7 +93,7 @@ func (n *node) environ(pod, container string) map[string]string {
 	return env
 }
 
-// pidOf is the process of a pod's running container.
+// pidOf returns the process of a pod's running container.
 func (n *node) pidOf(pod, name string) int {
 	n.t.Helper()
 	for _, c := range n.containers(pod) {
@@ -107,9 +107,9 @@ func (n *node) pidOf(pod, name string) int {
 	return 0
 }
 
-// isRunc reports whether a process is still on its way to the container's program.
-// A start returns before runc has given up what that must not have, and the kernel
-// names the program before it has its arguments.
+// isRunc reports whether a process has yet to become the container's program. A start returns
+// before runc has dropped its privileges, and the kernel knows the program's name before its
+// arguments.
 func isRunc(t *testing.T, pid int) bool {
 	t.Helper()
 	name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
@@ -123,13 +123,13 @@ func isRunc(t *testing.T, pid int) bool {
 	return strings.HasPrefix(string(name), "runc:") || len(line) == 0
 }
 
-// TestCommandAndArguments runs an image that by itself runs "/probe pause".
+// TestCommandAndArguments runs an image whose own command is "/probe pause".
 func TestCommandAndArguments(t *testing.T) {
 	claim.Shows(t, "Identity and environment",
-		"a container without command and args runs what its image says",
-		"args take the place of the image's arguments alone",
-		"a command takes the place of the image's program and of its arguments",
-		"command and args together leave nothing of the image's",
+		"a container without command and args runs the image's own",
+		"args replace the image's arguments only",
+		"a command replaces the image's program and its arguments",
+		"command and args together replace both of the image's",
 	)
 	n := start(t)
 	n.apply("apiVersion: v1\nkind: Pod\nmetadata: {name: ways}\nspec:\n  terminationGracePeriodSeconds: 1\n  containers:\n" +
@@ -157,8 +157,8 @@ func TestContainersKnowTheirIdentity(t *testing.T) {
 		"hostAliases stand in /etc/hosts, which all containers of the pod share",
 		"dnsPolicy None with dnsConfig makes resolv.conf",
 		"environment variables are expanded in values, commands and arguments, and escaped by $$",
-		"the downward API tells name, namespace, UID, labels, annotations, node, account and addresses in the environment",
-		"resourceFieldRef tells limits and requests with divisors, of other containers too, and the node's where there is no limit",
+		"the downward API gives name, namespace, UID, labels, annotations, node, account and addresses in the environment",
+		"resourceFieldRef gives limits and requests with divisors, also of other containers, and the node's amount without a limit",
 		"shareProcessNamespace lets containers see each other's processes",
 	)
 	n := start(t)
@@ -277,9 +277,9 @@ func TestPodInTheHostsNamespaces(t *testing.T) {
 
 func TestNamesAndResolversThatTheNodeDecides(t *testing.T) {
 	claim.Shows(t, "Identity and environment",
-		"ClusterFirst leads to the cluster's DNS with its domains before the host's; Default is as the host resolves",
-		"a hostnameOverride is the host name; a name that is too long for one is cut, and a full one that is keeps the pod from running",
-		"a container that mounts its own /etc/hosts has that",
+		"ClusterFirst uses the cluster's DNS with its domains before the host's; Default resolves like the host",
+		"a hostnameOverride is the host name; a pod name that is too long for one is cut; an FQDN that is too long keeps the pod from running",
+		"a container that mounts its own /etc/hosts keeps it",
 	)
 	n := prepare(t, func(c *agent.Config) {
 		c.Settings["clusterDNS"], c.Settings["clusterDomain"] = []string{"192.0.2.10"}, "cluster.test"

@@ -14,10 +14,10 @@ import (
 	"nodal/test/rig"
 )
 
-// TestImagesOfAForeignRuntime: the runtime of these tests is not the agent's, so
-// its images are shown, and an import is refused at once with what to do instead.
+// TestImagesOfAForeignRuntime: the runtime of these tests is not the agent's own. So its images are
+// listed, and an import is refused at once with a remedy.
 func TestImagesOfAForeignRuntime(t *testing.T) {
-	claim.Shows(t, "Images", "images of a runtime that is not ours are listed, and an import is refused with what to do instead")
+	claim.Shows(t, "Images", "images of a foreign runtime are listed, and an import into it is refused with a remedy")
 	n := start(t)
 	n.apply(web("web").yaml())
 	n.waitRunning("web")
@@ -46,7 +46,7 @@ func TestImagesOfAForeignRuntime(t *testing.T) {
 
 func TestAnImageIsRemovedOnceNoPodUsesIt(t *testing.T) {
 	claim.Shows(t, "Images",
-		"an image is removed by name or id, under all of its names; in use it stays, and it is said which pods use it",
+		"an image is removed by name or ID, with all of its names; an image in use stays, and the answer names its pods",
 		"the image of sandboxes is not removed",
 	)
 	n := start(t)
@@ -76,10 +76,10 @@ func TestAnImageIsRemovedOnceNoPodUsesIt(t *testing.T) {
 	}
 }
 
-// TestASandboxImageThatIsMissing has a runtime that finds the image of its own
-// configuration nowhere, as on a machine without a registry.
+// TestASandboxImageThatIsMissing uses a runtime that cannot find its configured sandbox image, as
+// on a machine without a registry.
 func TestASandboxImageThatIsMissing(t *testing.T) {
-	claim.Shows(t, "Images", "a runtime that cannot get its image for sandboxes is told as FailedCreatePodSandBox with what to do, and the pod starts once it can")
+	claim.Shows(t, "Images", "if the runtime cannot get its sandbox image, FailedCreatePodSandBox says what to do, and the pod starts once it can")
 	t.Parallel()
 	n := prepareOn(t, rig.Containerd(t, rig.SandboxImage("late/pause:1")))
 	n.up()
@@ -87,7 +87,7 @@ func TestASandboxImageThatIsMissing(t *testing.T) {
 	n.apply(web("web").yaml())
 	told := events.until("FailedCreatePodSandBox")
 	if !strings.Contains(told, "late/pause:1") || !strings.Contains(told, "needs this image for each pod: import it there") {
-		t.Errorf("told is %s, want the image and what to do", told)
+		t.Errorf("the event is %s, want the image and the remedy", told)
 	}
 	image, err := probeImage(1000)
 	if err != nil {
@@ -99,10 +99,10 @@ func TestASandboxImageThatIsMissing(t *testing.T) {
 	n.waitRunning("web")
 }
 
-// TestAnImportedImageIsRemovedForGood runs the node on its own runtime, which asks
-// it for what was imported.
+// TestAnImportedImageIsRemovedForGood runs the node on its own runtime, which pulls imported images
+// from it.
 func TestAnImportedImageIsRemovedForGood(t *testing.T) {
-	claim.Shows(t, "Images", "a removed image is removed from what was imported too: no pull brings it back")
+	claim.Shows(t, "Images", "a removed image is also removed from the imported ones: no pull brings it back")
 	t.Parallel()
 	d := daemon.StartAlone(t)
 	d.Import("busybox")

@@ -12,14 +12,14 @@ import (
 	"nodal/test/claim"
 )
 
-// madeUpKernel has the node's agent see a file in the place of one of the kernel's
-// settings, in a mount namespace of its own: the machine's is not touched.
+// madeUpKernel shows the agent a file in place of a kernel setting, in a mount namespace of its
+// own. The machine's setting stays as it is.
 func madeUpKernel(setting, value string) func(*agent.Config) {
 	return func(c *agent.Config) {
 		file, wrapper := filepath.Join(filepath.Dir(c.Dir), "setting"), filepath.Join(filepath.Dir(c.Dir), "kubelet")
 		script := fmt.Sprintf("#!/bin/sh\nexec unshare --mount sh -c 'mount --bind %s %s && exec %s \"$@\"' kubelet \"$@\"\n", file, setting, c.Binary)
-		os.WriteFile(file, []byte(value+"\n"), 0o644) // where that fails, nothing starts
-		// What another test starts meanwhile must not have the script open for writing.
+		os.WriteFile(file, []byte(value+"\n"), 0o644) // if this fails, the agent does not start
+		// A process that another test starts now must not inherit the script open for writing.
 		syscall.ForkLock.RLock()
 		os.WriteFile(wrapper, []byte(script), 0o755)
 		syscall.ForkLock.RUnlock()
@@ -28,7 +28,7 @@ func madeUpKernel(setting, value string) func(*agent.Config) {
 }
 
 func TestTheKernelsSettingsAreCheckedLeftAndSet(t *testing.T) {
-	claim.Shows(t, "Ways in", "settings of the kernel are left as they are, set where that is asked for, and with protectKernelDefaults the agent refuses to start where they differ")
+	claim.Shows(t, "Ways in", "settings of the kernel are left alone, or set on request; with protectKernelDefaults the agent refuses to start if they differ")
 	const setting = "/proc/sys/kernel/panic"
 	machines, err := os.ReadFile(setting)
 	if err != nil {

@@ -15,10 +15,10 @@ import (
 	"nodal/test/pace"
 )
 
-// read asks for a log over gRPC and returns it whole.
+// read reads a whole log over gRPC.
 func (n *node) read(r *nodev1.ReadLogsRequest) string {
 	n.t.Helper()
-	ctx, cancel := context.WithTimeout(n.t.Context(), pace.Of(3*patience)) // who follows waits for who writes
+	ctx, cancel := context.WithTimeout(n.t.Context(), pace.Of(3*patience)) // a reader that follows waits for the writer
 	defer cancel()
 	r.Namespace = "default"
 	stream, err := nodev1.NewLogsServiceClient(n.conn).ReadLogs(ctx, r)
@@ -40,7 +40,7 @@ func (n *node) read(r *nodev1.ReadLogsRequest) string {
 
 func TestLogsAreReadEveryWay(t *testing.T) {
 	claim.Shows(t, "Logs",
-		"a log is read whole, its last lines, so many bytes, since a time, by stream and with timestamps",
+		"a log is read whole, by last lines, by bytes, since a time, by stream and with timestamps",
 		"logs are served over REST, gRPC and the path that kubelets have for them",
 	)
 	n := start(t)
@@ -53,8 +53,8 @@ func TestLogsAreReadEveryWay(t *testing.T) {
 		{"whole", rest, "one\ntwo\nthree\n"},
 		{"the last lines", rest + "?tailLines=2", "two\nthree\n"},
 		{"so many bytes", rest + "?limitBytes=5", "one\nt"},
-		{"what was printed lately", rest + "?sinceSeconds=600", "one\ntwo\nthree\n"},
-		{"what is yet to come", rest + "?sinceTime=2199-01-01T00:00:00Z", ""},
+		{"recent lines", rest + "?sinceSeconds=600", "one\ntwo\nthree\n"},
+		{"future lines", rest + "?sinceTime=2199-01-01T00:00:00Z", ""},
 		{"standard error alone", rest + "?stream=LOG_STREAM_STDERR", "two\n"},
 		{"whole, on the kubelet's path", plain, "one\ntwo\nthree\n"},
 		{"the last lines, on the kubelet's path", plain + "?tailLines=1", "three\n"},
@@ -79,7 +79,7 @@ func TestLogsAreReadEveryWay(t *testing.T) {
 func TestFollowedLogEndsWithItsRunAndThePreviousOneIsKept(t *testing.T) {
 	claim.Shows(t, "Logs",
 		"a followed log ends with its run",
-		"the log of the previous run is kept, during a backoff too",
+		"the log of the previous run is kept, even during a back-off",
 	)
 	n := start(t)
 	n.apply(shell("brief", "for i in 1 2 3; do echo line $i; sleep 0.2; done").yaml())
@@ -88,7 +88,7 @@ func TestFollowedLogEndsWithItsRunAndThePreviousOneIsKept(t *testing.T) {
 		t.Errorf("following gave %q, want %q", got, want)
 	}
 	const rest, plain = "/v1/namespaces/default/pods/brief/containers/main/logs", "/containerLogs/default/brief/main"
-	n.wait("brief", "the second run", func(p *corev1.Pod) bool { // or what comes after it, which is brief, too
+	n.wait("brief", "the second run", func(p *corev1.Pod) bool { // or after the run that follows it, which is brief too
 		s := containerStatus(p, "main")
 		return s.RestartCount >= 1 && (s.State.Running != nil || waits(p, "CrashLoopBackOff"))
 	})
@@ -108,8 +108,8 @@ func TestFollowedLogEndsWithItsRunAndThePreviousOneIsKept(t *testing.T) {
 	}
 }
 
-func TestRequestsForLogsThatAreNotThereHaveTheirOwnCodes(t *testing.T) {
-	claim.Shows(t, "Logs", "a log that is not there is answered with a code of its own")
+func TestRequestsForMissingLogsHaveTheirOwnCodes(t *testing.T) {
+	claim.Shows(t, "Logs", "a missing log has its own error code")
 	n := start(t)
 	n.apply(web("quiet").yaml())
 	n.waitRunning("quiet")
@@ -120,7 +120,7 @@ func TestRequestsForLogsThatAreNotThereHaveTheirOwnCodes(t *testing.T) {
 		{"an unknown pod", "/v1/namespaces/default/pods/nobody/containers/main/logs", 404},
 		{"an unknown container", "/v1/namespaces/default/pods/quiet/containers/nothing/logs", 404},
 		{"no previous run", "/v1/namespaces/default/pods/quiet/containers/main/logs?previous=true", 404},
-		{"a number that is none", "/v1/namespaces/default/pods/quiet/containers/main/logs?tailLines=many", 400},
+		{"an invalid number", "/v1/namespaces/default/pods/quiet/containers/main/logs?tailLines=many", 400},
 		{"a negative number", "/v1/namespaces/default/pods/quiet/containers/main/logs?tailLines=-1", 400},
 		{"an unknown pod, on the kubelet's path", "/containerLogs/default/nobody/main", 404},
 		{"an unknown container, on the kubelet's path", "/containerLogs/default/quiet/nothing", 404},

@@ -14,27 +14,27 @@ type pod struct {
 	init, apps []program
 }
 
-// program is a container and what it runs.
+// program is a container and its command.
 type program struct {
 	name  string
 	image string // nodal.test/probe:1 if empty
 	args  []string
 }
 
-// runs is a pod of one container, main, that runs the probe with args.
+// runs returns a pod of one container, main, that runs the probe with args.
 func runs(name string, args ...string) pod {
 	return pod{name: name, apps: []program{{name: "main", args: args}}}
 }
 
-// web is a pod that answers its name over HTTP on port 8080.
+// web returns a pod that answers HTTP requests on port 8080 with its name.
 func web(name string) pod { return runs(name, "http", "8080") }
 
-// shell is a pod of one container, main, that runs a script in busybox.
+// shell returns a pod of one container, main, that runs a script in busybox.
 func shell(name, script string) pod {
 	return pod{name: name, apps: []program{busybox("main", script)}}
 }
 
-// busybox is a container that runs a script.
+// busybox returns a container that runs a script.
 func busybox(name, script string) program {
 	return program{name: name, image: "nodal.test/busybox:1", args: []string{"sh", "-c", script}}
 }
@@ -74,7 +74,7 @@ func (p pod) yaml() string {
 	return b.String()
 }
 
-// bundle joins manifests into one of several documents.
+// bundle joins manifests into one text of several documents.
 func bundle(pods ...pod) string {
 	documents := make([]string, len(pods))
 	for i, p := range pods {

@@ -13,8 +13,8 @@ import (
 	"nodal/test/claim"
 )
 
-// shared is a pod whose containers share a volume by their group, and mounts on
-// the host by propagation.
+// shared is a pod whose containers share a volume through their group, and mounts of the host
+// through propagation.
 const shared = `apiVersion: v1
 kind: Pod
 metadata:
@@ -54,7 +54,7 @@ spec:
     - {name: host, mountPath: /deep, readOnly: true, recursiveReadOnly: IfPossible}
 `
 
-// sharedMount is a mount of the host whose mounts others see.
+// sharedMount makes a mount of the host with shared propagation.
 func sharedMount(t *testing.T, dir string) {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -64,7 +64,7 @@ func sharedMount(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		// What a container has mounted there goes with it.
+		// The container's mounts below it go with it.
 		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
 			t.Error(err)
 		}
@@ -81,8 +81,8 @@ func sharedMount(t *testing.T, dir string) {
 	}
 }
 
-// usualHandler returns the runtime's features for pods that name no handler. Older runtimes do
-// not report them.
+// usualHandler returns the features of the runtime's default handler. Older runtimes do not report
+// them.
 func (n *node) usualHandler() *runtimev1.RuntimeHandlerFeatures {
 	n.t.Helper()
 	reply, err := n.rt.CRI().Status(n.t.Context(), &runtimev1.StatusRequest{})
@@ -97,12 +97,12 @@ func (n *node) usualHandler() *runtimev1.RuntimeHandlerFeatures {
 	return nil
 }
 
-func TestMountsAsTheyAreAskedFor(t *testing.T) {
+func TestMountOptionsAreHonoured(t *testing.T) {
 	claim.Shows(t, "Volumes",
 		"an fsGroup lets containers of different users share a volume and read its files",
-		"a subPathExpr mounts the part that the container's variables name",
+		"a subPathExpr mounts the path that the container's variables name",
 		"a mount that a container makes reaches the host and other containers by mountPropagation, and no others",
-		"recursiveReadOnly holds for what is mounted in a volume where the runtime can, and is refused where it cannot",
+		"recursiveReadOnly covers mounts inside a volume if the runtime can, and is refused if it cannot",
 	)
 	n := start(t)
 	host := filepath.Join(n.Root(), "on-the-host")
@@ -146,10 +146,10 @@ func TestMountsAsTheyAreAskedFor(t *testing.T) {
 
 func TestAnImageIsAVolume(t *testing.T) {
 	claim.Shows(t, "Volumes",
-		"an image is mounted as a volume where the runtime can, a part of it by subPath, and read-only; elsewhere the pod says that it cannot be",
+		"an image is mounted read-only as a volume, or a part of it by subPath, if the runtime can; otherwise the pod says that it cannot",
 		"a pod whose image volume cannot be pulled waits with ErrImagePull",
 		"an image to mount may be named without a tag, or by tag and digest",
-		"an image that a pod mounts is not removed, and if it is gone all the same a restart gets it again",
+		"an image that a pod mounts is not removed; if it is lost, a restart pulls it again",
 	)
 	n := start(t)
 	const pod = `apiVersion: v1
@@ -193,7 +193,7 @@ spec:
 	n.deletePod("tools", "")
 }
 
-// mountImage has pods mount an image that none of them is made from.
+// mountImage runs pods that mount an image none of their containers uses.
 func (n *node) mountImage(manifest func(name, image, dir string) string) {
 	n.t.Helper()
 	image, err := probeImage(1000)

@@ -13,12 +13,11 @@ import (
 	"nodal/test/daemon"
 )
 
-// TestPodsOfTheOwnRuntimeGetAddressesOfThePodCIDR has the node's own runtime take what
-// upstream's kubelet is told.
+// TestPodsOfTheOwnRuntimeGetAddressesOfThePodCIDR sets the pod CIDR as upstream's flag does.
 func TestPodsOfTheOwnRuntimeGetAddressesOfThePodCIDR(t *testing.T) {
 	claim.Shows(t, "Identity and environment", "on the node's own runtime, pods get addresses of podCIDR")
 	t.Parallel()
-	const subnet = "10.96.211.32/27" // beyond what nodes choose for themselves
+	const subnet = "10.96.211.32/27" // outside the range from which nodes choose by themselves
 	d := daemon.StartAlone(t, "--pod-cidr="+subnet)
 	d.Import("busybox")
 	manifest := &nodev1.ApplyRequest{Manifest: shell("web", "exec sleep 1000").yaml()}
@@ -33,8 +32,8 @@ func TestPodsOfTheOwnRuntimeGetAddressesOfThePodCIDR(t *testing.T) {
 	})
 }
 
-// TestPodsWhileThereIsNoNetwork has a node without a network, as before whoever
-// brings one has come: often that is itself a pod, on the host's network.
+// TestPodsWhileThereIsNoNetwork runs a node before its network exists. Often a pod on the host's
+// network brings the network.
 func TestPodsWhileThereIsNoNetwork(t *testing.T) {
 	claim.Shows(t, "Restarts and faults",
 		"while the runtime has no network, pods on the host's network run",

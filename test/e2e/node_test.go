@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(agent.Main(m)) }
 
-// grpcurl is the path of the program, which is built at first use.
+// grpcurl returns the path of the program, which is built at first use.
 var grpcurl = sync.OnceValues(agent.Grpcurl)
 
 // node is a running kubelet on a runtime of its own.
@@ -33,7 +33,7 @@ type node struct {
 	pods nodev1.PodsServiceClient
 }
 
-// start brings up a node; adjust, if any, changes how.
+// start starts a node; adjust changes its configuration.
 func start(t *testing.T, adjust ...func(*agent.Config)) *node {
 	t.Helper()
 	n := prepare(t, adjust...)
@@ -41,8 +41,8 @@ func start(t *testing.T, adjust ...func(*agent.Config)) *node {
 	return n
 }
 
-// prepare makes all of a node but its process. Tests mostly wait, and their nodes
-// share nothing: so they run side by side.
+// prepare makes everything of a node except its process. Tests mostly wait, and their nodes share
+// nothing, so they run side by side.
 func prepare(t *testing.T, adjust ...func(*agent.Config)) *node {
 	t.Helper()
 	t.Parallel()
@@ -91,7 +91,7 @@ func (n *node) dial() {
 	n.conn, n.pods = conn, nodev1.NewPodsServiceClient(conn)
 }
 
-// up starts the agent, for the first time or again.
+// up starts the agent, also after an end.
 func (n *node) up() {
 	n.t.Helper()
 	if err := n.Start(); err != nil {
@@ -99,8 +99,7 @@ func (n *node) up() {
 	}
 }
 
-// file puts a file into its place whole and returns its path, which is below
-// the rig's directory.
+// file writes a file atomically below the rig's directory, and returns its path.
 func (n *node) file(name, text string) string {
 	n.t.Helper()
 	path, scratch := filepath.Join(n.rt.Dir, name), filepath.Join(n.rt.Dir, "scratch")
@@ -111,7 +110,7 @@ func (n *node) file(name, text string) string {
 	return path
 }
 
-// token is the token of a role.
+// token returns the token of a role.
 func (n *node) token(role string) string {
 	n.t.Helper()
 	data, err := os.ReadFile(n.Credential(role + ".token"))

@@ -12,12 +12,12 @@ import (
 	"nodal/test/claim"
 )
 
-// What a pod waits for may come after it, and no API server is needed for it.
+// A pod waits for objects that are posted after it; no API server is needed.
 func TestPodsUseConfigMapsAndSecrets(t *testing.T) {
 	claim.Shows(t, "ConfigMaps and Secrets",
 		"env and envFrom take values of ConfigMaps and Secrets",
-		"a pod waits for a Secret that is not there, says so, and starts when it is posted",
-		"Secrets are sealed on the disk with a key of the owner alone, and come back after a restart",
+		"a pod waits for a missing Secret, says so, and starts when it is posted",
+		"Secrets are encrypted on the disk with a key that only the owner can read, and come back after a restart",
 	)
 	n := start(t)
 	tell := shell("tell", `echo "mode=$MODE password=$S_password"; exec sleep 1000`)
@@ -37,11 +37,11 @@ func TestPodsUseConfigMapsAndSecrets(t *testing.T) {
 	if got := containerStatus(p, "main").RestartCount; got != 0 {
 		t.Errorf("it restarted %d times", got)
 	}
-	n.eventually("the container tells what it was told", func() bool {
+	n.eventually("the container prints its configuration", func() bool {
 		return strings.Contains(n.curl("/v1/namespaces/default/pods/tell/containers/main/logs").body, "mode=fast password=tr0ub4dor")
 	})
 	n.Kill()
-	// The secret cannot be read from the disk, in either generation.
+	// Neither revision of the secret can be read from the disk.
 	if out, err := exec.Command("grep", "-rl", "-e", "tr0ub4dor", "-e", "dHIwdWI0ZG9y", n.Root()).Output(); len(out) > 0 {
 		t.Errorf("the secret lies open in %s (%v)", out, err)
 	}
@@ -54,9 +54,9 @@ func TestPodsUseConfigMapsAndSecrets(t *testing.T) {
 	}
 }
 
-func TestAWatchOfObjectsTellsEachChangeAndResumes(t *testing.T) {
+func TestWatchOfObjectsSendsEachChangeAndResumes(t *testing.T) {
 	claim.Shows(t, "ConfigMaps and Secrets",
-		"a watch tells the objects of some kinds, a marker, then each change, and resumes after a revision")
+		"a watch sends the objects of some kinds, a marker, then each change, and resumes after a revision")
 	n := start(t)
 	settings := func(mode string) string {
 		return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {mode: " + mode + "}\n"

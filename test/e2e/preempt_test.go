@@ -12,15 +12,15 @@ import (
 	"nodal/test/claim"
 )
 
-// TestPodsMakeRoomForCriticalOnes has a node with two places.
+// TestPodsMakeRoomForCriticalOnes uses a node with room for two pods.
 func TestPodsMakeRoomForCriticalOnes(t *testing.T) {
 	claim.Shows(t, "Admission",
-		"a critical or static pod for which there is no room has other pods end, best-effort ones first and no more than it takes: they fail as Preempting, and their DisruptionTarget says so",
-		"it begins when these have ended, which its status says until then, though the agent is killed meanwhile, and the other pods run on",
-		"the plan of a critical pod says who would have to end for it, and ends nobody",
-		"a critical pod is refused where none but critical ones could make room",
+		"a critical or static pod without room preempts other pods, best-effort ones first and no more than it takes: they fail as Preempting, and their DisruptionTarget says so",
+		"it starts when these have ended, says so in its status until then, even through a kill of the agent, and the other pods run on",
+		"the plan of a critical pod names the pods to preempt, and ends none",
+		"a critical pod is refused if only critical ones could make room",
 	)
-	claim.Shows(t, "Stats and metrics", "kubelet_preemptions counts the pods that had to end for critical ones, by what these lacked")
+	claim.Shows(t, "Stats and metrics", "kubelet_preemptions counts the pods preempted for critical ones, by the missing resource")
 	n := prepare(t, func(c *agent.Config) {
 		c.Settings["maxPods"] = 2
 		c.Settings["staticPodPath"] = filepath.Join(c.Dir, "static")
@@ -44,13 +44,13 @@ func TestPodsMakeRoomForCriticalOnes(t *testing.T) {
 		t.Errorf("after a plan batch is %+v, want it to run", p.Status)
 	}
 	if done := n.curl("/v1/manifests", "--data-binary", vital("vital")); !strings.Contains(done.body, says) {
-		t.Errorf("who applies is told %s, want %q in it", done, says)
+		t.Errorf("the answer is %s, want %q in it", done, says)
 	}
 	if p := n.get("vital"); p.Status.Phase != corev1.PodPending || p.Status.Reason != "WaitingForRoom" {
 		t.Errorf("meanwhile vital is %+v, want it to say what it waits for", p.Status)
 	}
 	if got := n.curl("/v1/events?namespace=default&name=batch").body; !strings.Contains(got, `"Preempting"`) {
-		t.Errorf("no event tells of it: %s", got)
+		t.Errorf("no event reports it: %s", got)
 	}
 	if got := n.sample(n.metrics("/metrics"), "kubelet_preemptions", "preemption_signal", "pods"); got != 1 {
 		t.Errorf("%v pods had to end, want one", got)
@@ -76,10 +76,10 @@ func TestPodsMakeRoomForCriticalOnes(t *testing.T) {
 	n.waitRunning("vital")
 }
 
-// TestARenamedStaticPodTakesItsHostPortOver checks that it is not refused: no client would
-// post it again.
+// TestARenamedStaticPodTakesItsHostPortOver checks that the renamed pod is not refused: no client
+// would post it again.
 func TestARenamedStaticPodTakesItsHostPortOver(t *testing.T) {
-	claim.Shows(t, "Admission", "a static pod that is renamed waits until the pod it was has given back its host port")
+	claim.Shows(t, "Admission", "a renamed static pod waits until its former self has released the host port")
 	n := prepare(t, func(c *agent.Config) { c.Settings["staticPodPath"] = filepath.Join(c.Dir, "static") })
 	manifest := func(name string) string {
 		p := shell(name, "trap 'sleep 4; exit 0' TERM; while :; do sleep 0.1; done")
@@ -98,7 +98,7 @@ func TestARenamedStaticPodTakesItsHostPortOver(t *testing.T) {
 	n.waitGone("old-node-a")
 }
 
-// preempted waits until a pod has failed for that.
+// preempted waits until a pod has failed because it was preempted.
 func (n *node) preempted(name string) *corev1.Pod {
 	n.t.Helper()
 	p := n.wait(name, name+" to have failed", func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed })

@@ -11,18 +11,18 @@ import (
 	"nodal/test/claim"
 )
 
-// TestANodeThatRunsShortRefusesNewPods has more of something to be left than there is,
-// once pods run.
+// TestANodeThatRunsShortRefusesNewPods sets thresholds above what the machine has left, while pods
+// run.
 func TestANodeThatRunsShortRefusesNewPods(t *testing.T) {
 	claim.Shows(t, "Admission",
-		"a node that runs short of memory refuses new best-effort pods with Evicted and the condition, and takes those that say how much they need or that tolerate it",
-		"a node that runs short of disk or processes refuses all new pods but static and critical ones",
-		"a node that runs short leaves the pods that run alone, and the plan of a new one says that it would fail",
-		"a pod that was refused while the node ran short runs when it is applied again after that",
+		"a node under memory pressure refuses new best-effort pods with Evicted and the condition, and accepts pods with requests or a toleration",
+		"a node under disk or PID pressure refuses all new pods except static and critical ones",
+		"a node under pressure leaves running pods alone, and the plan of a new one says that it would fail",
+		"a pod that was refused under pressure runs when it is applied again afterwards",
 	)
 	n := prepare(t, func(c *agent.Config) { c.Settings["staticPodPath"] = filepath.Join(c.Dir, "static") })
 	enough := map[string]string{"memory.available": "0%"}
-	// again starts the agent with other thresholds, and waits until it knows how it is.
+	// again starts the agent with other thresholds, and waits for the node's conditions.
 	again := func(hard map[string]string, conditions ...string) {
 		t.Helper()
 		n.Kill()
@@ -73,7 +73,7 @@ func TestANodeThatRunsShortRefusesNewPods(t *testing.T) {
 	n.file("node/static/static.yaml", web("static").yaml())
 	n.waitRunning("static-node-a")
 	if got := n.curl("/v1/events?namespace=default&name=worst").body; !strings.Contains(got, `"Evicted"`) {
-		t.Errorf("no event tells of it: %s", got)
+		t.Errorf("no event reports it: %s", got)
 	}
 
 	again(enough, "MemoryPressure=False", "PIDPressure=False")

@@ -9,8 +9,8 @@ import (
 	"nodal/test/claim"
 )
 
-// ways is a pod with probes of every kind. Three of its containers are well until a
-// file of their name is in the volume that they share.
+// ways is a pod with probes of every kind. Three of its containers are healthy until a file of
+// their name appears in the volume that they share.
 const ways = `apiVersion: v1
 kind: ConfigMap
 metadata: {name: pages}
@@ -82,9 +82,9 @@ spec:
 func TestProbesOfEveryKind(t *testing.T) {
 	claim.Shows(t, "Probes",
 		"liveness probes by HTTP, by TCP and by gRPC restart their containers, and those alone",
-		"a probe by HTTP sends the headers that it is given, Host too",
+		"a probe by HTTP sends its configured headers, even Host",
 		"a redirect to the same host is followed; one to another host is a success with the event ProbeWarning",
-		"a probe by HTTPS takes a certificate of nobody's that has run out, and no answer in plain text",
+		"a probe by HTTPS accepts an untrusted, expired certificate, but no answer in plain text",
 		"a command that does not end within its probe's timeout has failed",
 	)
 	n := start(t)
@@ -125,8 +125,8 @@ func TestProbesOfEveryKind(t *testing.T) {
 	}
 }
 
-func TestAPodThatEndsIsAskedWhetherItIsReady(t *testing.T) {
-	claim.Shows(t, "Probes", "while a pod ends it is asked whether it is ready, and no more whether it lives")
+func TestPodThatEndsIsProbedForReadinessAlone(t *testing.T) {
+	claim.Shows(t, "Probes", "while a pod ends, readiness probes go on and liveness probes stop")
 	n := start(t)
 	leaving := n.hooked("leaving", "terminationGracePeriodSeconds: 100").list("containers").
 		runs("main", "touch /ready /alive; trap 'rm /ready /alive; until [ -e /story/go ]; do sleep 0.1; done; "+says("done")+"; exit 0' TERM; "+loop,

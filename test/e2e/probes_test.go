@@ -10,8 +10,8 @@ import (
 	"nodal/test/claim"
 )
 
-// patient is a pod whose probes answer as files in its container say: started,
-// hung, and ready by HTTP.
+// patient returns a pod whose probes depend on files in its container: started, hung, and ready,
+// the last by HTTP.
 func patient(name string) string {
 	return adding(shell(name, "mkdir /www; httpd -p 8080 -h /www; trap 'exit 9' TERM; while :; do sleep 0.1; done"),
 		"ports: [{name: web, containerPort: 8080}]",
@@ -30,7 +30,7 @@ func (n *node) do(pod, script string) {
 	}
 }
 
-// state shows how far a pod's probes let it come.
+// state returns how far a pod's probes let it come.
 func state(p *corev1.Pod) string {
 	s := containerStatus(p, "main")
 	return fmt.Sprintf("started=%t ready=%t restarts=%d Ready=%s", s.Started != nil && *s.Started, s.Ready, s.RestartCount, condition(p, corev1.PodReady))
@@ -52,12 +52,12 @@ func readyTime(p *corev1.Pod) string {
 	return "never"
 }
 
-func TestProbesGateAndShowAndRestart(t *testing.T) {
+func TestProbesGateReadinessAndRestart(t *testing.T) {
 	claim.Shows(t, "Probes",
 		"a startup probe holds back readiness until it has passed",
 		"a readiness probe by HTTP on a named port makes a pod ready and unready without a restart",
 		"a liveness probe by command restarts its container after its threshold, within the probe's own grace period",
-		"each failure is an event that says why",
+		"each failed probe makes an event with the reason",
 		"a restart of the agent flips no readiness",
 	)
 	n := start(t)
@@ -71,7 +71,8 @@ func TestProbesGateAndShowAndRestart(t *testing.T) {
 	}
 	n.do("patient", "touch /started")
 	n.waitState("patient", "started=true ready=true restarts=0 Ready=True")
-	// That it is ready is noted in the same breath; a command takes longer.
+	// The agent journals the readiness at about the time it shows it. A command takes longer, so
+	// the record is written by then.
 	n.do("patient", "true")
 	ready := n.get("patient")
 	n.Kill()
@@ -101,11 +102,11 @@ func TestProbesGateAndShowAndRestart(t *testing.T) {
 	n.deletePod("patient", "")
 }
 
-// What cannot be asked says nothing about a container: it is neither ready nor ended.
-func TestProbesThatCannotBeAsked(t *testing.T) {
+// A probe that cannot run says nothing about its container: it is neither ready nor ended.
+func TestProbesThatCannotRunChangeNothing(t *testing.T) {
 	claim.Shows(t, "Probes",
 		"a readiness probe by TCP makes a pod ready",
-		"a probe that cannot be asked neither makes ready nor restarts, and an event says why",
+		"a probe that cannot run neither makes a container ready nor restarts it, and an event says why",
 		"a probe reaches neither link-local addresses nor the node's loopback unless the owner allows it",
 	)
 	n := start(t)

@@ -35,16 +35,16 @@ func pullFails(p *corev1.Pod) bool {
 func TestPrivateImages(t *testing.T) {
 	claim.Shows(t, "Images",
 		"an image is pulled with the pod's pull secret, which may come after the pod",
-		"a pull secret that is missing or of a wrong type is told of, and the pull goes on without it",
+		"a pull secret that is missing or of a wrong type makes an event, and the pull goes on without it",
 		"an image is pulled with the node's own Docker configuration",
-		"no password is in logs, events, or what the runtime is told of a container",
+		"no password is in logs, events, or a container's configuration in the runtime",
 	)
 	n := start(t)
 	r := startRegistry(n)
 	image := r.push("team/app")
 	n.apply(private("late", image, "login"))
 	n.wait("late", "without its secret it waits", pullFails)
-	n.eventually("it is told of the secret", func() bool {
+	n.eventually("the event names the secret", func() bool {
 		return strings.Contains(n.curl("/v1/events?namespace=default&name=late").body, "FailedToRetrieveImagePullSecret")
 	})
 	n.apply("apiVersion: v1\nkind: Secret\nmetadata: {name: opaque}\nstringData: {a: b}\n")
@@ -63,7 +63,7 @@ func TestPrivateImages(t *testing.T) {
 		if strings.Contains(events, secret) {
 			t.Errorf("a password is in the events: %s", events)
 		}
-		// grep fails where it finds nothing.
+		// grep fails if it finds nothing.
 		out, _ := exec.Command("grep", "-rl", "--exclude=config.json", "-e", secret, n.rt.Dir).Output()
 		if len(out) > 0 {
 			t.Errorf("a password lies open in %s", out)
@@ -71,13 +71,13 @@ func TestPrivateImages(t *testing.T) {
 	}
 }
 
-// faulty stands between the runtime and a registry, and spoils what it passes on
-// as the repository's name says.
+// faulty stands between the runtime and a registry, and spoils answers as the repository's name
+// says.
 type faulty struct {
 	http.Handler
 	healed atomic.Bool
 	end    chan struct{}
-	asked  sync.Map // how often each manifest and blob was, by path: *atomic.Int32
+	asked  sync.Map // the number of requests for each manifest and blob, by path: *atomic.Int32
 }
 
 func (f *faulty) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -122,7 +122,7 @@ func (f *faulty) spoil(reply *http.Response) error {
 	switch {
 	case strings.Contains(path, "/truncated/"):
 		passes := int64(10)
-		if reply.Request.Header.Get("Range") != "" { // or the runtime comes to the end in steps
+		if reply.Request.Header.Get("Range") != "" { // the runtime may also reach the end in steps
 			passes = 0
 		}
 		reply.Body = io.NopCloser(io.LimitReader(reply.Body, passes))
@@ -139,11 +139,11 @@ func (f *faulty) spoil(reply *http.Response) error {
 	return nil
 }
 
-// slowPasses is the part of a slow layer that arrives before it waits: more than containerd
-// collects before it writes.
+// slowPasses is the part of a slow layer that arrives before it stops: more than containerd buffers
+// before it writes.
 const slowPasses = 3 << 19
 
-// slow is a layer that stays where it is until the registry is well.
+// slow is a layer that stops half-way until heal is called.
 type slow struct {
 	io.ReadCloser
 	left int
@@ -160,13 +160,13 @@ func (s *slow) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// before puts the faults before a registry and answers their address.
+// before serves the faults in front of a registry and returns their address.
 func (f *faulty) before(r *registry) string {
 	r.n.t.Helper()
 	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "https", Host: r.host})
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} // loopback
 	proxy.Transport, proxy.ModifyResponse = transport, f.spoil
-	proxy.FlushInterval = -1 // what a slow layer has passes at once
+	proxy.FlushInterval = -1 // the first part of a slow layer passes at once
 	proxy.ErrorLog = log.New(io.Discard, "", 0)
 	f.Handler, f.end = proxy, make(chan struct{})
 	server := httptest.NewUnstartedServer(f)
@@ -182,7 +182,7 @@ func (f *faulty) before(r *registry) string {
 	return host
 }
 
-// heal lets everything through, also what hangs.
+// heal lets everything pass, also what hangs.
 func (f *faulty) heal() {
 	if f.healed.CompareAndSwap(false, true) {
 		close(f.end)
@@ -192,7 +192,7 @@ func (f *faulty) heal() {
 func TestPodsWaitForASickRegistry(t *testing.T) {
 	claim.Shows(t, "Images",
 		"a pod waits with ErrImagePull or ImagePullBackOff while its registry resets, truncates, alters, answers 429 or 500, and starts once it is well",
-		"a registry that hangs holds up nobody but who waits for it",
+		"a registry that hangs delays only the pods that need it",
 	)
 	n := start(t, func(c *agent.Config) {
 		c.Settings["serializeImagePulls"], c.Settings["maxParallelImagePulls"] = false, 10
@@ -222,9 +222,9 @@ func TestPodsWaitForASickRegistry(t *testing.T) {
 	}
 }
 
-func TestAPullIsSeenWhileItGoesOn(t *testing.T) {
+func TestPullInProgressIsListed(t *testing.T) {
 	claim.Shows(t, "Images",
-		"a pull under way is listed with the pods that wait for it and, where the runtime is containerd, how many bytes of how many are there",
+		"a pull in progress is listed with its waiting pods and, with containerd, the bytes so far and in all",
 	)
 	n := start(t, func(c *agent.Config) { c.Settings["serializeImagePulls"] = true })
 	r, f := startRegistry(n), &faulty{}
@@ -244,7 +244,7 @@ func TestAPullIsSeenWhileItGoesOn(t *testing.T) {
 	n.apply(private("a", slow, "login") + "---\n" + private("b", slow, "login"))
 	pulls(func(p []*nodev1.Pull) bool { return len(p) == 1 && p[0].GetBytes() != nil })
 	n.apply(private("c", queued, "login"))
-	// By megabytes, as containerd writes.
+	// The size grows by megabytes, as containerd writes.
 	got := pulls(func(p []*nodev1.Pull) bool {
 		return len(p) == 2 && len(p[0].GetWaiters()) == 2 && p[0].GetBytes().GetPresent() >= 1<<20
 	})
@@ -255,7 +255,7 @@ func TestAPullIsSeenWhileItGoesOn(t *testing.T) {
 	slices.Sort(waiters)
 	if bytes := got[0].GetBytes(); got[0].GetReference() != slow || !slices.Equal(waiters, []string{"a/main", "b/main"}) ||
 		bytes.GetTotal() <= 2*slowPasses || bytes.GetPresent() > bytes.GetTotal()-slowPasses || got[0].GetBeganAt() == nil {
-		t.Errorf("got %v, want a and b to wait for %s, of which a half is there", got[0], slow)
+		t.Errorf("got %v, want a and b to wait for %s, half of it present", got[0], slow)
 	}
 	if w := got[1].GetWaiters(); got[1].GetReference() != queued || got[1].GetBeganAt() != nil || got[1].GetBytes() != nil || len(w) != 1 || w[0].GetName() != "c" {
 		t.Errorf("got %v, want c to wait for %s to have its turn", got[1], queued)
@@ -270,7 +270,7 @@ func TestAPullIsSeenWhileItGoesOn(t *testing.T) {
 func TestPodsShareOnePullAndUnusedImagesArePruned(t *testing.T) {
 	claim.Shows(t, "Images",
 		"twenty pods that need one image cost one pull",
-		"prune removes the images that nothing uses, as its plan says, and no other",
+		"prune removes exactly the unused images that its plan lists",
 	)
 	n := start(t)
 	r, f := startRegistry(n), &faulty{}
@@ -286,7 +286,7 @@ func TestPodsShareOnePullAndUnusedImagesArePruned(t *testing.T) {
 	for i := range 20 {
 		n.waitRunning(fmt.Sprint("p", i))
 	}
-	// Not every blob: a layer that another image has need not come again.
+	// A layer that another image has is not pulled again, so not every blob counts.
 	blobs, manifests := 0, 0
 	for path, times := range f.asked.Range {
 		switch path := path.(string); {

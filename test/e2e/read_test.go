@@ -68,12 +68,12 @@ func TestEveryReadAnswers(t *testing.T) {
 	}
 }
 
-func TestNodeSaysWhatItRunsShortOf(t *testing.T) {
-	claim.Shows(t, "Status and events", "the node is under pressure where less is left of memory, disks or processes than evictionHard wants")
+func TestNodeReportsPressure(t *testing.T) {
+	claim.Shows(t, "Status and events", "the node is under pressure if less memory, disk space or process IDs are left than evictionHard demands")
 	n := start(t, func(c *agent.Config) {
 		c.Settings["evictionHard"] = map[string]string{"memory.available": "0%", "nodefs.available": "0%", "pid.available": "100%"}
 	})
-	n.eventually("the node says what it runs short of", func() bool { // once it has looked at all of it
+	n.eventually("the node says what it runs short of", func() bool { // after its first look at all signals
 		got := n.curl("/v1/node").body
 		return !slices.ContainsFunc([]string{
 			`"type":"MemoryPressure","status":"False","reason":"KubeletHasSufficientMemory"`,
@@ -116,7 +116,7 @@ func TestReadOnlyPortReadsOnly(t *testing.T) {
 }
 
 func TestHealthzPortServesHealthAlone(t *testing.T) {
-	claim.Shows(t, "Access", "the healthz port serves health alone")
+	claim.Shows(t, "Access", "the healthz port serves health only")
 	n := start(t)
 	base := "http://" + n.address(n.Ports.Healthz)
 	if got := n.runCurl([]string{base + "/healthz"}); got.code != 200 || got.body != "ok" {

@@ -26,21 +26,21 @@ import (
 	"nodal/test/rig"
 )
 
-// The one user that the registry lets in.
+// The credentials of the registry's only user.
 const (
 	registryUser      = "me"
 	registryPassword  = "hunter2"
 	registryPasswords = registryUser + ":$2a$04$02NHZ51dH68bXfTymwCNoOUm.hCTWx/cAz1/DnkshV.JdINu9p6qW\n"
 )
 
-// registry is the reference implementation, with TLS and a password, on loopback.
+// registry is the reference implementation on loopback, with TLS and a password.
 type registry struct {
 	n    *node
 	host string
 	tls  tls.Certificate
 }
 
-// startRegistry serves until the test ends; the runtime trusts it.
+// startRegistry serves until the test ends. The runtime trusts its certificate.
 func startRegistry(n *node) *registry {
 	n.t.Helper()
 	binary, err := agent.Registry(n.t.TempDir())
@@ -84,20 +84,20 @@ func pemOf(kind string, data []byte) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: data}))
 }
 
-// trust has the runtime know the registry's certificate under an address.
+// trust makes the runtime trust the registry's certificate for an address.
 func (r *registry) trust(host string) {
 	r.n.t.Helper()
 	ca := r.n.file("registry/cert.pem", r.certificate())
 	r.n.file(filepath.Join("hosts", host, "hosts.toml"), fmt.Sprintf("server = \"https://%[1]s\"\n[host.\"https://%[1]s\"]\n  ca = %[2]q\n", host, ca))
 }
 
-// push puts an image under a repository, of which no other has all the layers.
+// push pushes an image with a unique layer under a repository.
 func (r *registry) push(repository string) string {
 	r.n.t.Helper()
 	return r.pushWith(repository, 200_000)
 }
 
-// pushWith has so many bytes in the image's own layer.
+// pushWith is push with a layer of this size.
 func (r *registry) pushWith(repository string, bytes int64) string {
 	r.n.t.Helper()
 	ref, err := name.ParseReference(r.host + "/" + repository + ":1")
@@ -133,7 +133,7 @@ func probeImage(bytes int64) (v1.Image, error) {
 	return mutate.AppendLayers(probe, layer)
 }
 
-// secret is a pull secret for the registry at an address.
+// secret returns a pull secret for the registry at an address.
 func (r *registry) secret(name, host string) string {
 	return fmt.Sprintf(`apiVersion: v1
 kind: Secret
@@ -144,7 +144,7 @@ stringData:
 `, name, host, registryUser, registryPassword)
 }
 
-// private is a pod whose image is pulled with a secret.
+// private returns a pod whose image is pulled with a secret.
 func private(name, image, secret string) string {
 	p := pod{name: name, apps: []program{{name: "main", image: image, args: []string{"pause"}}}}
 	return p.yaml() + "  imagePullSecrets: [{name: " + secret + "}]\n"

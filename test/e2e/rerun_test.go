@@ -13,7 +13,7 @@ import (
 	"nodal/test/claim"
 )
 
-// killSandbox kills the process that holds a pod open.
+// killSandbox kills the process that keeps a pod's sandbox alive.
 func (n *node) killSandbox(pod string) {
 	n.t.Helper()
 	list, err := n.rt.CRI().ListPodSandbox(n.t.Context(), &runtimev1.ListPodSandboxRequest{})
@@ -38,9 +38,9 @@ func (n *node) killSandbox(pod string) {
 	}
 }
 
-func TestAPodWhoseSandboxDiesBeginsAnew(t *testing.T) {
+func TestPodWhoseSandboxDiesStartsOverInAnother(t *testing.T) {
 	claim.Shows(t, "Restarts and faults",
-		"a pod whose sandbox dies begins anew in another one: what ran is ended, init containers run again, and the restart is counted",
+		"a pod whose sandbox dies starts over in another one: its containers end, init containers run again, and the restart is counted",
 		"a pod with restartPolicy Never whose sandbox dies does not run again",
 	)
 	n := start(t)
@@ -70,9 +70,9 @@ func TestAPodWhoseSandboxDiesBeginsAnew(t *testing.T) {
 	n.deletePod("once", "")
 }
 
-func TestInitContainersAreTriedAgain(t *testing.T) {
+func TestFailedInitContainersAreRetried(t *testing.T) {
 	claim.Shows(t, "Pod lifecycle",
-		"an init container that fails is run again under Always and OnFailure until it succeeds, and nothing else starts before",
+		"an init container that fails is restarted under Always and OnFailure until it succeeds, and no other container starts before",
 	)
 	n := start(t, func(c *agent.Config) {
 		c.Settings["crashLoopBackOff"] = map[string]any{"maxContainerRestartPeriod": "1s"}
@@ -104,13 +104,13 @@ func TestInitContainersAreTriedAgain(t *testing.T) {
 	}
 }
 
-func TestHooksThatAreNotDue(t *testing.T) {
+func TestHooksDoNotRunWhenNotDue(t *testing.T) {
 	claim.Shows(t, "Deletion",
 		"a preStop hook is not run for a container that ends by itself, nor when the grace period is zero",
 	)
 	claim.Shows(t, "Pod lifecycle",
 		"a changed image restarts its container whatever the restart policy says",
-		"a changed image runs nothing again that has ended for good",
+		"a changed image does not restart a container that has ended for good",
 	)
 	n := start(t)
 	hook := "  preStop: " + command(says("hook"))

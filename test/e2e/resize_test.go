@@ -11,8 +11,8 @@ import (
 	"nodal/test/claim"
 )
 
-// sized is a pod with some CPU and memory, of which memory comes with a restart only.
-// A volume tells it of its CPU.
+// sized returns a pod with CPU and memory. Another amount of memory takes a restart. A volume shows
+// it its CPU.
 func sized(name, cpu, memory string) string {
 	return adding(shell(name, "exec sleep 1000"),
 		"resizePolicy: [{resourceName: cpu, restartPolicy: NotRequired}, {resourceName: memory, restartPolicy: RestartContainer}]",
@@ -23,7 +23,7 @@ func sized(name, cpu, memory string) string {
 		"{path: cpu, resourceFieldRef: {containerName: main, resource: limits.cpu, divisor: 1m}}]}}]\n"
 }
 
-// has waits until the kernel holds a pod, and its container, to so much CPU and memory.
+// has waits until the kernel holds a pod, and its container, to this much CPU and memory.
 func (n *node) has(pod string, quota, memory string) {
 	n.t.Helper()
 	n.eventually(fmt.Sprintf("%s held to %s and %s", pod, quota, memory), func() bool {
@@ -48,10 +48,10 @@ func TestResourcesChangeInPlace(t *testing.T) {
 	claim.Shows(t, "Resources",
 		"the CPU of a running container changes without a restart, with the pod's: it grows before and shrinks after",
 		"a resource whose resize policy says RestartContainer changes with a restart of that container alone, and plan says so",
-		"what does not fit now is deferred until another pod goes, what never fits is infeasible; the pod goes on with what it had",
-		"after an agent was killed the limits of what runs are those of the manifest",
-		"downwardAPI volumes tell what a container has been given, not what its pod waits for",
-		"what a pod has as a whole changes without a restart, for its containers too that have no limits of their own")
+		"a resize that does not fit now is deferred until another pod goes; one that never fits is infeasible; the pod runs on with its old resources",
+		"after a kill of the agent, running containers have the limits of the manifest",
+		"downwardAPI volumes show a container's actual resources, not those that a resize waits for",
+		"pod-level resources change without a restart, also for containers without limits of their own")
 	n := start(t)
 	whole := func(cpu, memory string) string {
 		return strings.Replace(shell("whole", "exec sleep 1000").yaml(), "spec:\n",
@@ -64,7 +64,7 @@ func TestResourcesChangeInPlace(t *testing.T) {
 	n.has("whole", "40000", "67108864")
 	n.changed("/v1/manifests", whole("100m", "48Mi")).is(t, "UPDATED", "")
 	n.has("whole", "10000", "50331648")
-	all := n.wait("whole", "it is told of", func(p *corev1.Pod) bool {
+	all := n.wait("whole", "it has the resources", func(p *corev1.Pod) bool {
 		return p.Status.Resources != nil && p.Status.Resources.Limits.Cpu().MilliValue() == 100
 	})
 	if s := containerStatus(all, "main"); s.RestartCount != 0 {
@@ -115,7 +115,7 @@ func TestResourcesChangeInPlace(t *testing.T) {
 	n.pending("web", corev1.PodReasonDeferred, "requested: 300")
 	n.apply(strings.Replace(sized("web", "300m", "48Mi"), "name: web\n", "name: web\n  labels: {new: label}\n", 1))
 	if got := n.inside("web", "main", `until [ "$(cat /me/labels)" = 'new="label"' ]; do usleep 10000; done; cat /me/cpu`); got != "150" {
-		t.Errorf("while it waits it is told of %sm of CPU, want 150m", got)
+		t.Errorf("while it waits its volume shows %sm of CPU, want 150m", got)
 	}
 	n.has("web", "15000", "50331648")
 	n.deletePod("rival", "")
@@ -124,7 +124,7 @@ func TestResourcesChangeInPlace(t *testing.T) {
 	n.wait("web", "web resized", func(p *corev1.Pod) bool { return condition(p, corev1.PodResizePending) == "" })
 }
 
-// pending waits until a pod is said to wait for resources.
+// pending waits until a pod's status says that its resize waits.
 func (n *node) pending(name, reason, message string) {
 	n.t.Helper()
 	n.wait(name, name+" "+reason, func(p *corev1.Pod) bool {

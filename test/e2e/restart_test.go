@@ -14,7 +14,7 @@ import (
 	"nodal/test/pace"
 )
 
-// mixed are pods of all the kinds that a restart has to leave alone.
+// mixed returns pods of all kinds that a restart must leave alone.
 func mixed() []pod {
 	done := runs("done", "exit", "0")
 	done.restart = "Never"
@@ -23,7 +23,7 @@ func mixed() []pod {
 	return []pod{web("plain"), pair, done, runs("failing", "exit", "1", "100ms")}
 }
 
-// settle waits until the pods of mixed are where they stay.
+// settle waits until the pods of mixed have reached their final states.
 func (n *node) settle() {
 	n.t.Helper()
 	n.waitRunning("plain")
@@ -35,7 +35,7 @@ func (n *node) settle() {
 	})
 }
 
-// healthy lists the runs of pods that do not fail by themselves.
+// healthy returns the runs of the pods that do not fail by themselves.
 func (n *node) healthy() string {
 	n.t.Helper()
 	running := n.running()
@@ -47,7 +47,7 @@ func (n *node) healthy() string {
 	return fmt.Sprint(running)
 }
 
-// unmoved fails if the first that is told of a pod is not that it is ready.
+// unmoved fails if the first message about a pod after the restart shows it as not ready.
 func (n *node) unmoved(names ...string) {
 	n.t.Helper()
 	for _, name := range names {
@@ -62,7 +62,7 @@ func (n *node) unmoved(names ...string) {
 
 func TestKilledAgentAdoptsWhatRuns(t *testing.T) {
 	claim.Shows(t, "Restarts and faults",
-		"a killed agent adopts what runs: nothing restarts, no readiness flips, revisions and counts only grow",
+		"a killed agent adopts running pods: nothing restarts, no readiness flips, revisions and counts only grow",
 		"a watch from before a restart is answered 410",
 	)
 	n := start(t)
@@ -91,7 +91,7 @@ func TestKilledAgentAdoptsWhatRuns(t *testing.T) {
 	if p := n.get("done"); p.Status.Phase != corev1.PodSucceeded {
 		t.Errorf("the pod that was done is %s", p.Status.Phase)
 	}
-	// History begins anew with the agent, and a watch from before is told so.
+	// History starts again with the agent, and an older watch learns that it has to list.
 	if got := n.curl(fmt.Sprintf("/v1/pods:watch?sinceRevision=%d", revision), "--max-time", "5"); got.code != 410 {
 		t.Errorf("a watch from before the restart: got %s, want 410", got)
 	}
@@ -125,13 +125,13 @@ func TestDeletionGoesOnAfterAKill(t *testing.T) {
 	}
 }
 
-// readyRuntime is a part of what the node says of a runtime that is there.
+// readyRuntime is the part of the node's JSON about a ready runtime.
 const readyRuntime = `"ready":true,"networkReady":true`
 
 func TestKilledRuntimeComesBackToWhatRan(t *testing.T) {
-	claim.Shows(t, "Restarts and faults", "while the runtime is gone reads and changes are taken, and it comes back to what ran")
+	claim.Shows(t, "Restarts and faults", "while the runtime is gone reads and changes work, and it comes back to its running pods")
 	claim.Shows(t, "Status and events",
-		"a watch of the node tells when the runtime goes and when it is back",
+		"a watch of the node shows when the runtime goes and when it is back",
 		"the node has Kubernetes' conditions, and is not ready while its runtime is gone",
 	)
 	n := start(t)
@@ -146,9 +146,9 @@ func TestKilledRuntimeComesBackToWhatRan(t *testing.T) {
 	}
 	events.until(`"RuntimeLost"`)
 	if got := told.until("connection refused"); !strings.Contains(got, `"type":"Ready","status":"False","reason":"KubeletNotReady","message":"container runtime is down: `) {
-		t.Errorf("the node without its runtime is told as %s, want it not ready", got)
+		t.Errorf("the node without its runtime is shown as %s, want it not ready", got)
 	}
-	// Reads and changes are taken meanwhile.
+	// Reads and changes work meanwhile.
 	if got := n.curl("/v1/pods"); got.code != 200 || !strings.Contains(got.body, `"plain"`) {
 		t.Errorf("list without a runtime: got %s, want the pods", got)
 	}
@@ -161,7 +161,7 @@ func TestKilledRuntimeComesBackToWhatRan(t *testing.T) {
 	}
 	events.until(`"RuntimeReady"`)
 	if got := told.until(readyRuntime); !strings.Contains(got, `"type":"Ready","status":"True","reason":"KubeletReady"`) {
-		t.Errorf("the node with its runtime back is told as %s, want it ready", got)
+		t.Errorf("the node with its runtime back is shown as %s, want it ready", got)
 	}
 	n.runsAndAnswers("meanwhile")
 	n.unmoved("plain", "pair")
@@ -183,7 +183,7 @@ func TestAgentStartsWithoutARuntimeAndWaitsForIt(t *testing.T) {
 	}
 	n.up()
 	if got := n.curl("/v1/node"); got.code != 200 || strings.Contains(got.body, readyRuntime) {
-		t.Errorf("the node without its runtime: got %s, want it told as not ready", got)
+		t.Errorf("the node without its runtime: got %s, want it shown as not ready", got)
 	}
 	if err := n.rt.Start(); err != nil {
 		t.Fatal(err)
@@ -208,7 +208,7 @@ func TestKilledContainerIsReplacedInItsSandbox(t *testing.T) {
 
 func TestRunOnceStartsReportsAndEnds(t *testing.T) {
 	claim.Shows(t, "Ways in", "runonce starts the pods of files, reports and ends",
-		"runonce knows that the node is short of something before it takes pods in")
+		"runonce knows of the node's pressure before it accepts pods")
 	n := prepare(t, func(c *agent.Config) {
 		c.Flags = append(c.Flags, "--runonce", "--pod-manifest-path", filepath.Join(c.Dir, "manifests"))
 		c.Settings["evictionHard"] = map[string]string{"pid.available": "100%"}
@@ -232,13 +232,13 @@ func TestRunOnceStartsReportsAndEnds(t *testing.T) {
 	}
 }
 
-// get is a pod as it is now.
+// get returns a pod as it is now.
 func (n *node) get(name string) *corev1.Pod {
 	n.t.Helper()
 	return n.wait(name, "pod "+name, func(*corev1.Pod) bool { return true })
 }
 
-// revision is the node's.
+// revision returns the node's revision.
 func (n *node) revision() int64 {
 	n.t.Helper()
 	var reply struct {

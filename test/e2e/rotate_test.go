@@ -28,7 +28,7 @@ func TestLogsAreRotatedUnderTheirReaders(t *testing.T) {
 	n.apply(shell("long", script).yaml())
 	p := n.waitRunning("long")
 
-	// The link for log collectors leads to the log, whatever becomes of it.
+	// The link for log collectors leads to the log, even after a rotation.
 	main := n.containers("long")[0]
 	link := filepath.Join(n.Config.Dir, "containers", "long_default_main-"+main.id+".log")
 	log := filepath.Join(n.PodLogs(), "default_long_"+string(p.UID), "main/0.log")

@@ -13,16 +13,16 @@ import (
 	"nodal/test/pace"
 )
 
-// obedient runs until it is told an exit code, and ends well when it is asked to.
+// obedient runs until it finds an exit code in a file, and exits with 0 at SIGTERM.
 const obedient = "trap 'exit 0' TERM; until [ -e /code ]; do sleep 0.1; done; exit $(cat /code)"
 
-// end has the obedient container main of a pod end with a code.
+// end makes the obedient container main of a pod exit with a code.
 func (n *node) end(pod string, code int) {
 	n.t.Helper()
 	n.do(pod, fmt.Sprintf("echo %d > /tmp/code; mv /tmp/code /code", code))
 }
 
-// again waits until the container main of a pod runs for the so many-th time.
+// again waits until the container main of a pod runs after this many restarts.
 func (n *node) again(pod string, restarts int32) *corev1.Pod {
 	n.t.Helper()
 	return n.wait(pod, fmt.Sprintf("restart %d of %s", restarts, pod), func(p *corev1.Pod) bool {
@@ -31,9 +31,9 @@ func (n *node) again(pod string, restarts int32) *corev1.Pod {
 	})
 }
 
-func TestExitCodesDecideWhatFollows(t *testing.T) {
+func TestExitCodeRulesDecideTheRestart(t *testing.T) {
 	claim.Shows(t, "Containers",
-		"restart rules by exit code, In and NotIn, the first that matches, go before restart policies",
+		"restart rules by exit code, In and NotIn, override restart policies; the first match counts",
 		"a restart rule without the container's own restartPolicy is refused",
 	)
 	n := start(t)
@@ -55,7 +55,7 @@ func TestExitCodesDecideWhatFollows(t *testing.T) {
 }
 
 func TestContainerThatAProbeEndsIsRestartedUnderOnFailure(t *testing.T) {
-	claim.Shows(t, "Probes", "under OnFailure a container that its liveness probe has ended is restarted, also if it ends with code 0")
+	claim.Shows(t, "Probes", "under OnFailure a container that its liveness probe has ended is restarted, even if it exits with 0")
 	n := start(t)
 	p := shell("polite", obedient)
 	p.restart, p.grace = "OnFailure", 20
@@ -73,7 +73,7 @@ func TestContainerThatAProbeEndsIsRestartedUnderOnFailure(t *testing.T) {
 	}
 }
 
-func TestOneContainerHasAllRestart(t *testing.T) {
+func TestOneContainerRestartsAll(t *testing.T) {
 	claim.Shows(t, "Containers",
 		"a rule with RestartAllContainers restarts all containers in the same sandbox, init containers first, the others without their grace period",
 	)
@@ -92,7 +92,7 @@ func TestOneContainerHasAllRestart(t *testing.T) {
 		return containerStatus(p, "main").State.Running != nil && slices.Equal(restartCounts(p), []int32{1, 1, 1, 1})
 	})
 	if took := time.Since(began); took > pace.Of(20*time.Second) {
-		t.Errorf("all restarted after %s, want that nobody waited for the grace period", took)
+		t.Errorf("all restarted after %s, want them not to wait for the grace period", took)
 	}
 	if got.UID != before.UID || got.Status.PodIP != before.Status.PodIP || n.sandboxes("team") != 1 {
 		t.Errorf("the pod is %s at %s in %d sandboxes, want %s at %s in one", got.UID, got.Status.PodIP, n.sandboxes("team"), before.UID, before.Status.PodIP)

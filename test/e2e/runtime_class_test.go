@@ -22,7 +22,7 @@ func classNamed(name, handler string) string {
 	return strings.NewReplacer("NAME", name, "HANDLER", handler).Replace(runtimeClass)
 }
 
-// handlerOf is by which handler the runtime runs a pod.
+// handlerOf returns the handler by which the runtime runs a pod.
 func (n *node) handlerOf(pod string) string {
 	n.t.Helper()
 	reply, err := n.rt.CRI().ListPodSandbox(n.t.Context(), &runtimev1.ListPodSandboxRequest{})
@@ -38,11 +38,11 @@ func (n *node) handlerOf(pod string) string {
 
 func TestRuntimeClassesSayHowPodsRun(t *testing.T) {
 	claim.Shows(t, "Identity and environment",
-		"a pod runs by the handler of its runtime class, also when the class is posted behind it, and goes on when the class is deleted",
-		"a pod of a runtime class that is not there is refused, at its field",
-		"a handler that the runtime does not have is told as the reason why the pod does not start",
+		"a pod runs with the handler of its runtime class, even if the class is posted after it, and runs on when the class is deleted",
+		"a pod of a missing runtime class is refused, at its field",
+		"if the runtime lacks the handler, the status gives that as the reason why the pod does not start",
 	)
-	claim.Shows(t, "Resources", "the overhead of a pod's runtime class is set aside for it and is part of its cgroup's limits")
+	claim.Shows(t, "Resources", "the overhead of a pod's runtime class is reserved for it and is part of its cgroup's limits")
 	n := start(t)
 	in := func(p pod, class string) string { return p.yaml() + "  runtimeClassName: " + class + "\n" }
 	if got := n.curl("/v1/manifests", "--data-binary", in(web("early"), "named")); got.code != 400 || !strings.Contains(got.body, "spec.runtimeClassName") {

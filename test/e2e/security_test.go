@@ -78,8 +78,8 @@ func (n *node) proc(pod, container string) map[string]string {
 // usual is containerd's set for a container that asks for no other capabilities.
 const usual = "00000000a80425fb"
 
-// confinement is the expected content of each container's /proc/PID/status. A filter of system
-// calls is seccomp 2.
+// confinement is the expected content of each container's /proc/PID/status. Seccomp 2 means a
+// filter of system calls.
 var confinement = map[string]map[string]string{
 	"strict": {
 		"Uid": "1000 1000 1000 1000", "Gid": "3000 3000 3000 3000", "Groups": "3000 4000 5000",
@@ -100,9 +100,9 @@ func TestContainersAreConfined(t *testing.T) {
 		"allowPrivilegeEscalation false sets no_new_privs",
 		"seccomp profiles RuntimeDefault, Localhost and Unconfined hold, and RuntimeDefault where none is named",
 		"readOnlyRootFilesystem holds",
-		"paths of /proc are masked and read-only, but for privileged containers",
+		"paths of /proc are masked and read-only, except in privileged containers",
 		"safe sysctls are set, unsafe ones where the owner allows them",
-		"defaultPodSysctls hold where a pod asks for nothing else, but not in the namespaces of the host",
+		"defaultPodSysctls apply if a pod asks for no other value, but not in the host's namespaces",
 		"a privileged container has every capability",
 	)
 	n := prepare(t, func(c *agent.Config) {
@@ -156,8 +156,8 @@ func TestContainersAreConfined(t *testing.T) {
 // group 6000.
 func TestGroupsOfTheImageAreJoinedUnlessThePodIsStrict(t *testing.T) {
 	claim.Shows(t, "Security",
-		"the groups that the image has its user in are joined",
-		"a container's status tells its user and groups, where the runtime does",
+		"the groups of the user in the image are joined",
+		"a container's status shows its user and groups, if the runtime reports them",
 	)
 	n := start(t)
 	member := func(name, policy string) string {
@@ -168,7 +168,7 @@ func TestGroupsOfTheImageAreJoinedUnlessThePodIsStrict(t *testing.T) {
 		{"merged", ", supplementalGroupsPolicy: Merge", "1002 4000 6000"},
 	}
 	if n.knowsGroupsPolicies() {
-		claim.Shows(t, "Security", "supplementalGroupsPolicy Strict leaves out the groups that the image has its user in")
+		claim.Shows(t, "Security", "supplementalGroupsPolicy Strict omits the groups of the user in the image")
 		cases = append(cases, struct{ name, policy, groups string }{"strict", ", supplementalGroupsPolicy: Strict", "1002 4000"})
 	}
 	for _, c := range cases {
@@ -181,15 +181,15 @@ func TestGroupsOfTheImageAreJoinedUnlessThePodIsStrict(t *testing.T) {
 		}
 		user := containerStatus(p, "main").User
 		if user == nil {
-			continue // this runtime does not tell
+			continue // this runtime does not report it
 		}
 		if got := strings.Trim(fmt.Sprint(user.Linux.SupplementalGroups), "[]"); user.Linux.UID != 1002 || got != c.groups {
-			t.Errorf("the status of pod %s tells of user %d in groups %s, want 1002 in %s", c.name, user.Linux.UID, got, c.groups)
+			t.Errorf("the status of pod %s has user %d in groups %s, want 1002 in %s", c.name, user.Linux.UID, got, c.groups)
 		}
 	}
 }
 
-// unfit is a pod that has to come to a certain end.
+// unfit returns a pod that must fail in a certain way.
 func unfit(name, spec string) string {
 	return "apiVersion: v1\nkind: Pod\nmetadata: {name: " + name + "}\nspec:\n  terminationGracePeriodSeconds: 1\n" + spec +
 		"  - name: main\n    image: nodal.test/busybox:1\n    command: [sh, -c, exec sleep 1000]\n"
@@ -207,7 +207,7 @@ func (n *node) knowsGroupsPolicies() bool {
 func TestPodsThatCannotBeConfinedAsTheyAskDoNotRun(t *testing.T) {
 	claim.Shows(t, "Security",
 		"runAsNonRoot refuses root by image and by number with CreateContainerConfigError",
-		"a seccomp profile that is not there keeps the container from being created",
+		"a missing seccomp profile prevents the creation of the container",
 		"a sysctl that is not allowed fails the pod with SysctlForbidden",
 		"an AppArmor profile fails the pod where the kernel enforces none",
 		"supplementalGroupsPolicy Strict fails the pod with SupplementalGroupsPolicyNotSupported where the runtime lacks it",
@@ -231,7 +231,7 @@ func TestPodsThatCannotBeConfinedAsTheyAskDoNotRun(t *testing.T) {
 			"AppArmor", "AppArmor is not enabled on the host", true},
 	} {
 		if c.name == "groups" && n.knowsGroupsPolicies() || c.name == "apparmor" && enforcesAppArmor() {
-			continue // such a pod runs here
+			continue // such a pod runs on this machine
 		}
 		if c.name == "groups" {
 			n.eventually("the node knows what its runtime can do", func() bool {

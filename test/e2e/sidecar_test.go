@@ -12,7 +12,7 @@ import (
 	"nodal/test/claim"
 )
 
-// own gives one container of a manifest a restart policy of its own.
+// own gives one container of a manifest its own restart policy.
 func own(manifest, container, policy string) string {
 	return strings.Replace(manifest, "- name: "+container+"\n", "- name: "+container+"\n    restartPolicy: "+policy+"\n", 1)
 }
@@ -20,7 +20,7 @@ func own(manifest, container, policy string) string {
 func TestSidecarsServeTheApplicationAndEndAfterIt(t *testing.T) {
 	claim.Shows(t, "Pod lifecycle",
 		"sidecars start in order, each before what comes after it, and are restarted while the application runs",
-		"sidecars do not keep a pod alive whose application has ended, and end in reverse order after it",
+		"sidecars end in reverse order after the application, and do not keep its pod alive",
 	)
 	n := start(t)
 	serve := "trap 'exit 0' TERM; while :; do sleep 0.1; done"
@@ -47,8 +47,8 @@ func TestSidecarsServeTheApplicationAndEndAfterIt(t *testing.T) {
 	}
 }
 
-func TestContainerHasARestartPolicyOfItsOwn(t *testing.T) {
-	claim.Shows(t, "Containers", "a container's own restart policy goes before the pod's")
+func TestContainerPolicyOverridesThePods(t *testing.T) {
+	claim.Shows(t, "Containers", "a container's own restart policy overrides the pod's")
 	n := start(t)
 	p := web("mixed")
 	p.apps = append(p.apps, program{name: "once", args: []string{"exit", "3"}})
@@ -67,7 +67,7 @@ func TestContainerThatVanishesIsReplaced(t *testing.T) {
 	n.apply(web("taken").yaml())
 	n.waitRunning("taken")
 	id := n.containers("taken")[0].id
-	// An agent that looks on would see it end before it is gone.
+	// A running agent would see the container end before it is gone.
 	signal := func(s unix.Signal) {
 		if err := unix.Kill(n.Pid(), s); err != nil {
 			t.Fatal(err)

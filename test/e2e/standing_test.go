@@ -18,7 +18,7 @@ import (
 	"nodal/test/pace"
 )
 
-func TestWhatIsUnderWayEndsWithTheTokenThatOpenedIt(t *testing.T) {
+func TestStreamsEndWithTheirToken(t *testing.T) {
 	claim.Shows(t, "Access", "a watch, a followed log and a terminal end when the token that opened them is revoked")
 	n := start(t)
 	n.apply(attachable)
@@ -60,7 +60,7 @@ func TestWhatIsUnderWayEndsWithTheTokenThatOpenedIt(t *testing.T) {
 	}
 }
 
-// opened is an answer that goes on, on the TLS port.
+// opened returns the body of a stream on the TLS port.
 func (n *node) opened(ctx context.Context, path string) *bufio.Reader {
 	n.t.Helper()
 	config, address := n.streaming(path)

@@ -13,7 +13,7 @@ import (
 	"nodal/test/claim"
 )
 
-// manifests is a node that takes pods from a directory, and the path of that.
+// manifests starts a node that takes pods from a directory, and returns the directory too.
 func manifests(t *testing.T, flags ...string) (n *node, dir string) {
 	n = start(t, func(c *agent.Config) {
 		c.Flags = slices.Concat(c.Flags, flags, []string{"--pod-manifest-path", filepath.Join(c.Dir, "manifests")})
@@ -22,8 +22,8 @@ func manifests(t *testing.T, flags ...string) (n *node, dir string) {
 	return n, filepath.Join(n.rt.Dir, "node/manifests")
 }
 
-// successor waits until another run of a static pod than that of before is ready, and
-// fails if it has begun before the former one had ended.
+// successor waits until a new pod with a static pod's name is ready, and fails if it began before
+// the former one had ended.
 func (n *node) successor(name string, before *corev1.Pod, events *tail) *corev1.Pod {
 	n.t.Helper()
 	events.until(`"Removed"`)
@@ -37,9 +37,9 @@ func (n *node) successor(name string, before *corev1.Pod, events *tail) *corev1.
 	return after
 }
 
-func TestStaticPodThatComesBack(t *testing.T) {
+func TestReturningStaticPodWaitsForItsPredecessor(t *testing.T) {
 	claim.Shows(t, "Ways in",
-		"the same file again is the same static pod, by UID, that begins anew when the former one has ended",
+		"the same file again is the same static pod, by UID, which starts again when the former one has ended",
 		"a static pod whose file is renamed is another pod, which begins when the former one has ended",
 		"of static pods that follow each other within a grace period only the last one runs",
 	)
@@ -85,14 +85,14 @@ func TestStaticPodThatComesBack(t *testing.T) {
 	}
 }
 
-// TestStaticPodsThatNameTheSameOrTheAPI has a node that is kept for static pods.
-func TestStaticPodsThatNameTheSameOrTheAPI(t *testing.T) {
+// TestStaticPodsShareNamesAndUsePostedObjects uses a node that runs static pods only.
+func TestStaticPodsShareNamesAndUsePostedObjects(t *testing.T) {
 	claim.Shows(t, "Admission",
-		"a pod that does not tolerate the NoExecute taints of registerWithTaints fails with TaintToleration, but for static pods",
+		"a pod that does not tolerate the NoExecute taints of registerWithTaints fails with TaintToleration, unless it is static",
 	)
 	claim.Shows(t, "Ways in",
-		"of two files that name one static pod the first keeps it, the other is told of and takes over when the first is gone",
-		"a static pod may use ConfigMaps and Secrets that were posted, and is refused what only a cluster could give it",
+		"of two files that name one static pod the first keeps it; the other causes an event, and takes over when the first is gone",
+		"a static pod may use ConfigMaps and Secrets that were posted; a field that only a cluster can serve is refused",
 	)
 	n, dir := manifests(t, "--register-with-taints", "kept=static:NoExecute,new=:NoSchedule")
 	n.file("node/manifests/a.yaml", web("web").yaml())

@@ -18,8 +18,7 @@ import (
 	"nodal/test/claim"
 )
 
-// spent is the seconds that a process' cgroup, or one so many levels above, has had of
-// processors.
+// spent returns the CPU seconds of a process's cgroup, or of one so many levels above.
 func (n *node) spent(pid, above int) float64 {
 	n.t.Helper()
 	text, unit := n.cgroupFile(pid, above, "cpuacct cpuacct.usage", "cpu.stat"), time.Nanosecond
@@ -33,8 +32,7 @@ func (n *node) spent(pid, above int) float64 {
 	return (time.Duration(count) * unit).Seconds()
 }
 
-// workingSet returns the bytes of memory that a cgroup uses, without files that were not
-// touched for a while.
+// workingSet returns the memory of a cgroup in bytes, without inactive files.
 func (n *node) workingSet(pid, above int) float64 {
 	n.t.Helper()
 	used, err := strconv.ParseFloat(n.cgroupFile(pid, above, "memory memory.usage_in_bytes", "memory.current"), 64)
@@ -52,7 +50,7 @@ func (n *node) workingSet(pid, above int) float64 {
 	return used - idle
 }
 
-// field is a value in a file of names and values.
+// field returns a value from a file of names and values.
 func field(text, name string) string {
 	for line := range strings.Lines(text) {
 		if value, ok := strings.CutPrefix(line, name+" "); ok {
@@ -64,19 +62,19 @@ func field(text, name string) string {
 
 func TestStatsAreWhatTheKernelCounts(t *testing.T) {
 	claim.Shows(t, "Stats and metrics",
-		"/stats/summary says within 5 % what the kernel counts of the processor time and the working set of a container and its pod",
-		"/metrics/resource and /metrics/cadvisor say the same to Prometheus' own parser, with limits, processes and interfaces in cAdvisor's words",
-		"StatsService sends figures at an interval, with the processors in use, and remembers those that somebody asked for",
-		"/metrics tells how long the work on pods takes, when the runtime was looked at last, how far pods have come and when the serving certificate runs out",
-		"/metrics and /metrics/probes count pods and containers, what was asked of the runtime and of the node, how quickly pods started, and what probes answered",
-		"the node's processor time, memory, network, disk, images and processes are there",
-		"volumes, logs and what a pod has written to the node's disk are measured, in /stats/summary and in StatsService",
-		"only_cpu_and_memory leaves out the rest",
-		"all pods together are counted as systemContainers, and so are the node's own programs where each has a cgroup",
-		"whoever may read may read stats, on the read-only port anybody, and nobody else")
+		"/stats/summary agrees within 5 % with the kernel's CPU time and working set of a container and its pod",
+		"/metrics/resource and /metrics/cadvisor have the same figures for Prometheus' own parser, with limits, processes and interfaces under cAdvisor's names",
+		"StatsService sends figures at an interval, with the CPU usage, and keeps a history of those that were requested",
+		"/metrics shows how long the work on pods takes, when the runtime was last listed, the phases of pods and when the serving certificate expires",
+		"/metrics and /metrics/probes count pods and containers, calls to the runtime and to the node, start durations of pods, and probe results",
+		"the node's CPU time, memory, network, disk, images and processes are reported",
+		"volumes, logs and a pod's other files on the node's disk are measured, in /stats/summary and in StatsService",
+		"only_cpu_and_memory omits all other figures",
+		"systemContainers has all pods together, and the node's own programs if each has a cgroup",
+		"every role that may read may read stats, on the read-only port every caller, and no other caller")
 	n := prepare(t, func(c *agent.Config) { c.Ports.ReadOnly = c.Ports.Secure + 2 })
 	n.up()
-	// Once it is ready nothing runs in it any more, so that its figures stand still.
+	// Nothing runs in it once it is ready, so that its figures stay the same.
 	n.apply(adding(shell("busy", "dd if=/dev/zero of=/scratch/kept bs=1k count=256; dd if=/dev/zero of=/dev/shm/taken bs=1M count=32; i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done; touch /done; exec sleep 1000"),
 		"startupProbe: {exec: {command: [test, -f, /done]}, periodSeconds: 1, failureThreshold: 100}",
 		"volumeMounts: [{name: scratch, mountPath: /scratch}, {name: memory, mountPath: /memory}]",
@@ -124,12 +122,12 @@ func TestStatsAreWhatTheKernelCounts(t *testing.T) {
 	n.wantAgentMetrics()
 	for _, path := range []string{"/stats/summary", "/metrics", "/metrics/probes", "/metrics/cadvisor", "/metrics/resource", "/v1/stats"} {
 		if got := n.curlTLS("", path); got.code != 401 {
-			t.Errorf("%s as nobody: got %s, want 401", path, got)
+			t.Errorf("%s without a credential: got %s, want 401", path, got)
 		}
 	}
 }
 
-// wantOnDisk looks at what busy has written: a file in a volume, and its log.
+// wantOnDisk checks the sizes of what busy has written: a file in a volume, and its log.
 func (n *node) wantOnDisk(summary *statsapi.Summary) {
 	n.t.Helper()
 	busy := summary.Pods[slices.IndexFunc(summary.Pods, func(p statsapi.PodStats) bool { return p.PodRef.Name == "busy" })]
@@ -165,7 +163,7 @@ func (n *node) wantOnDisk(summary *statsapi.Summary) {
 	}
 }
 
-// metrics are the families of a path as Prometheus' own parser reads them.
+// metrics returns the families of a path, read by Prometheus' own parser.
 func (n *node) metrics(path string) map[string]*dto.MetricFamily {
 	n.t.Helper()
 	parser := expfmt.NewTextParser(model.LegacyValidation)
@@ -176,8 +174,8 @@ func (n *node) metrics(path string) map[string]*dto.MetricFamily {
 	return families
 }
 
-// sample is the value of the only sample of a family that has these labels, given as
-// name and value in turn.
+// sample returns the value of a family's only sample with these labels, given as name and value in
+// turn.
 func (n *node) sample(of map[string]*dto.MetricFamily, name string, labels ...string) float64 {
 	n.t.Helper()
 	var found []float64
@@ -226,7 +224,8 @@ func (n *node) wantCadvisorMetrics(pid int) {
 	main := []string{"pod", "busy", "namespace", "default", "container", "main"}
 	wantNear(n.t, "the container's seconds", n.sample(found, "container_cpu_usage_seconds_total", main...), n.spent(pid, 0))
 	wantNear(n.t, "the container's bytes", n.sample(found, "container_memory_working_set_bytes", main...), n.workingSet(pid, 0))
-	wantNear(n.t, "the container's cache", n.sample(found, "container_memory_cache", main...), 32<<20) // the file in memory
+	// The file in memory counts as cache.
+	wantNear(n.t, "the container's cache", n.sample(found, "container_memory_cache", main...), 32<<20)
 	for name, want := range map[string]float64{
 		"container_spec_memory_limit_bytes": 128 << 20, "container_spec_cpu_quota": 200000, "container_processes": 1, "container_sockets": 0,
 	} {
@@ -250,7 +249,7 @@ func (n *node) wantCadvisorMetrics(pid int) {
 
 func (n *node) wantAgentMetrics() {
 	n.t.Helper()
-	n.metrics("/metrics") // so that it was asked once
+	n.metrics("/metrics") // the request below counts this one
 	found, probes := n.metrics("/metrics"), n.metrics("/metrics/probes")
 	for _, c := range []struct {
 		name        string
@@ -292,7 +291,7 @@ func (n *node) wantStatsOfTheAPI(pid int) {
 	n.t.Helper()
 	watch := n.follow("/v1/stats:watch?interval=1s&namespace=default&name=busy")
 	watch.until(`"name":"busy"`)
-	watch.until(`"cores":`) // out of what was spent since the figures before
+	watch.until(`"cores":`) // from the difference to the figures before
 	var past struct {
 		Containers []struct {
 			Name   string

@@ -96,8 +96,8 @@ func TestInitContainerThatFailsHoldsUpThePod(t *testing.T) {
 	}
 }
 
-func TestMissingImageIsReportedAndMended(t *testing.T) {
-	claim.Shows(t, "Images", "an image that does not exist is told as ErrImagePull, and a mended manifest runs")
+func TestMissingImageIsReportedUntilTheManifestIsMended(t *testing.T) {
+	claim.Shows(t, "Images", "an image that does not exist shows as ErrImagePull, and a corrected manifest runs")
 	n := start(t)
 	p := web("typo")
 	p.apps[0].image = "nodal.test/no-such-image:1"
@@ -122,8 +122,8 @@ func TestMissingImageIsReportedAndMended(t *testing.T) {
 
 func TestReadinessGatesAreOpenedByClients(t *testing.T) {
 	claim.Shows(t, "Status and events",
-		"a pod with readiness gates is ready once clients have opened each of them, and no longer when one is shut",
-		"what a client has said of a condition survives a restart of the agent",
+		"a pod with readiness gates is ready once clients have opened all of them, and not ready when one is closed again",
+		"a condition that a client has set survives a restart of the agent",
 	)
 	n := start(t)
 	n.apply(strings.Replace(web("gated").yaml(), "spec:\n", "spec:\n  readinessGates: [{conditionType: example.com/warm}]\n", 1))
@@ -150,7 +150,7 @@ func TestReadinessGatesAreOpenedByClients(t *testing.T) {
 	}
 }
 
-func TestStatusTellsWhatKubernetesTells(t *testing.T) {
+func TestStatusIsWhatKubernetesReports(t *testing.T) {
 	claim.Shows(t, "Status and events",
 		"conditions, addresses, start time, QoS class and container statuses are those that Kubernetes reports",
 		"a status and its conditions name the generation of the manifest that they are about",
@@ -181,7 +181,7 @@ func TestStatusTellsWhatKubernetesTells(t *testing.T) {
 		t.Errorf("the object is %+v, want its labels, node and UID", got.ObjectMeta)
 	}
 	if got.Generation != 1 || got.Status.ObservedGeneration != 1 {
-		t.Errorf("generation %d is told of as %d, want 1", got.Generation, got.Status.ObservedGeneration)
+		t.Errorf("generation %d is shown as %d, want 1", got.Generation, got.Status.ObservedGeneration)
 	}
 	p.labels["app"] = "changed"
 	n.apply(p.yaml())

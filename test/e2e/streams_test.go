@@ -23,8 +23,7 @@ import (
 	"nodal/test/pace"
 )
 
-// attachable is a pod with one container that answers line by line, and one with a
-// terminal.
+// attachable is a pod of two containers that answer line by line, one of them with a terminal.
 const attachable = `apiVersion: v1
 kind: Pod
 metadata: {name: talks}
@@ -42,7 +41,8 @@ spec:
     command: [sh, -c, "while read line; do echo got $line on $(tty); done"]
 `
 
-// streaming returns the way to a path on the TLS port for the clients that kubectl is made of.
+// streaming returns the configuration and the URL of a path on the TLS port, for the client
+// libraries of kubectl.
 func (n *node) streaming(path string) (*rest.Config, *url.URL) {
 	n.t.Helper()
 	config := &rest.Config{
@@ -56,7 +56,7 @@ func (n *node) streaming(path string) (*rest.Config, *url.URL) {
 	return config, address
 }
 
-// attached says a line to what a container runs, waits for the answer, and goes.
+// attached attaches to a container, sends a line, returns the answer, and detaches.
 func (n *node) attached(container string, tty, webSocket bool) string {
 	n.t.Helper()
 	config, address := n.streaming(fmt.Sprintf("/attach/default/talks/%s?input=1&output=1&tty=%t", container, tty))
@@ -86,7 +86,7 @@ func (n *node) attached(container string, tty, webSocket bool) string {
 	return answer
 }
 
-// lineWith is the next line with a word in it.
+// lineWith returns the next line that contains a word.
 func lineWith(t *testing.T, from io.Reader, word string) string {
 	t.Helper()
 	lines := bufio.NewReader(from)
@@ -103,9 +103,9 @@ func lineWith(t *testing.T, from io.Reader, word string) string {
 
 func TestClientsAttachToWhatRuns(t *testing.T) {
 	claim.Shows(t, "Exec",
-		"kubectl's clients attach to what a container runs, over a WebSocket and over SPDY, and leave it running when they go",
-		"attaching to a container with a terminal, an ephemeral one too",
-		"a gRPC client attaches to what a container runs",
+		"kubectl's clients attach to a container, over a WebSocket and over SPDY, and leave it running when they detach",
+		"a client attaches to a container with a terminal, even an ephemeral one",
+		"a gRPC client attaches to a container",
 	)
 	n := start(t)
 	n.apply(attachable)
@@ -164,7 +164,7 @@ func TestClientsAttachToWhatRuns(t *testing.T) {
 	}
 }
 
-// forwarded asks a pod on port 8080 through a port of its own.
+// forwarded requests a page from port 8080 of a pod through a forwarded port.
 func (n *node) forwarded(dialer httpstream.Dialer) string {
 	n.t.Helper()
 	stop, ready := make(chan struct{}), make(chan struct{})
@@ -190,9 +190,10 @@ func (n *node) forwarded(dialer httpstream.Dialer) string {
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	client := &http.Client{Timeout: pace.Of(patience), Transport: &http.Transport{DisableKeepAlives: true}} // and no proxy
+	// No proxy, no shared connection.
+	client := &http.Client{Timeout: pace.Of(patience), Transport: &http.Transport{DisableKeepAlives: true}}
 	var bodies []string
-	for range 2 { // connections share what was upgraded
+	for range 2 { // two connections share one upgraded connection
 		reply, err := client.Get(fmt.Sprintf("http://127.0.0.1:%d/", ports[0].Local))
 		if err != nil {
 			n.t.Fatal(err)
@@ -210,7 +211,7 @@ func (n *node) forwarded(dialer httpstream.Dialer) string {
 func TestPortsOfAPodAreForwarded(t *testing.T) {
 	claim.Shows(t, "Exec",
 		"kubectl's clients forward ports of a pod, over SPDY and over SPDY in a WebSocket",
-		"a gRPC client forwards a connection to a port of a pod, and is told why it cannot",
+		"a gRPC client forwards a connection to a port of a pod, or gets the reason why it cannot",
 	)
 	n := start(t)
 	n.apply(web("served").yaml())
@@ -236,11 +237,11 @@ func TestPortsOfAPodAreForwarded(t *testing.T) {
 		t.Errorf("over gRPC: got %q, %v", got, err)
 	}
 	if got, err := n.forwardedOverGRPC("served", 81, ""); err == nil || !strings.Contains(err.Error(), "refused") {
-		t.Errorf("a port on which nobody listens: got %q, %v; want it refused", got, err)
+		t.Errorf("a port without a listener: got %q, %v; want it refused", got, err)
 	}
 }
 
-// forwardedOverGRPC says something to a port of a pod and returns all that it answers.
+// forwardedOverGRPC sends text to a port of a pod and returns the answer.
 func (n *node) forwardedOverGRPC(pod string, port int32, say string) (string, error) {
 	n.t.Helper()
 	ctx, cancel := context.WithTimeout(n.t.Context(), pace.Of(patience))

@@ -21,8 +21,7 @@ import (
 // areaEnv names a swap area that a test may turn on: test/vm's machine has one.
 const areaEnv = "NODAL_SWAP"
 
-// swapOn has the machine swap for as long as the test takes, and says how much memory
-// and swap there is.
+// swapOn turns swap on until the test ends, and returns the sizes of memory and swap.
 func swapOn(t *testing.T) (memory, swap int64) {
 	t.Helper()
 	area := os.Getenv(areaEnv)
@@ -43,7 +42,7 @@ func swapOn(t *testing.T) (memory, swap int64) {
 	return int64(info.Totalram) * int64(info.Unit), int64(info.Totalswap) * int64(info.Unit)
 }
 
-// sharers are containers of a burstable pod, of which the first alone may swap.
+// sharers is a burstable pod; only its first container may swap.
 const sharers = `---
 apiVersion: v1
 kind: Pod
@@ -56,13 +55,13 @@ spec:
   - {name: none, image: nodal.test/probe:1, args: [pause], resources: {requests: {cpu: 10m}}}
 `
 
-// holding is a pod whose program keeps so much memory for as long as it runs.
+// holding returns a pod whose program holds this much memory while it runs.
 func holding(name, amount string) string {
 	return adding(shell(name, "dd if=/dev/zero bs="+amount+" count=1 2>/dev/null | sleep 1000"),
 		"resources: {requests: {memory: 24Mi}, limits: {memory: 32Mi}}")
 }
 
-// TestContainersSwapWithinTheirShare is run alone: no other node starts while the machine swaps.
+// TestContainersSwapWithinTheirShare runs alone: no other node starts while the machine swaps.
 func TestContainersSwapWithinTheirShare(t *testing.T) {
 	memory, swap := swapOn(t)
 	n := prepareOn(t, rig.Containerd(t))
@@ -104,7 +103,7 @@ func TestContainersSwapWithinTheirShare(t *testing.T) {
 	n.endsOutOfMemory("late")
 }
 
-// second is a number of a process' own cgroup, of version 2.
+// second reads a number of a process's own cgroup, version 2.
 func (n *node) second(pid int, file string) int64 {
 	n.t.Helper()
 	got, err := strconv.ParseInt(n.cgroupFile(pid, 0, "", file), 10, 64)
@@ -127,8 +126,8 @@ func (n *node) keepsItsShare(share int64) {
 	n.pending("burst", corev1.PodReasonInfeasible, "In-place resize of containers with swap is not supported")
 }
 
-// swapsRatherThanEnds has a container keep more memory than its limit and no more than
-// that and its share of the swap, and wants the node to tell so.
+// swapsRatherThanEnds makes a container hold more memory than its limit, but no more than limit and
+// swap together. It checks that the node reports this.
 func (n *node) swapsRatherThanEnds(share, whole int64) {
 	n.t.Helper()
 	n.apply(holding("hungry", "48M"))
@@ -179,7 +178,7 @@ func (n *node) swapsRatherThanEnds(share, whole int64) {
 	n.waitGone("hungry")
 }
 
-// endsOutOfMemory waits until a container has been ended for its limit of memory.
+// endsOutOfMemory waits until a container was killed at its memory limit.
 func (n *node) endsOutOfMemory(pod string) {
 	n.t.Helper()
 	n.wait(pod, pod+" killed", func(p *corev1.Pod) bool {
@@ -191,14 +190,14 @@ func (n *node) endsOutOfMemory(pod string) {
 
 func TestSwapIsNotSharedOnVersion1(t *testing.T) {
 	if cgroupVersion(t) != 1 {
-		t.Skip("this machine has version 2 of cgroups: TestContainersSwapWithinTheirShare tells of that")
+		t.Skip("this machine has cgroup v2: TestContainersSwapWithinTheirShare covers it")
 	}
 	n := prepare(t)
 	n.Settings["memorySwap"] = map[string]string{"swapBehavior": "LimitedSwap"}
 	n.refusesToStart("memorySwap.swapBehavior")
 }
 
-// refusesToStart wants the agent to end at once, and to name the setting.
+// refusesToStart checks that the agent ends at once and names the setting.
 func (n *node) refusesToStart(setting string) {
 	n.t.Helper()
 	if err := n.Launch(); err != nil {
@@ -211,8 +210,8 @@ func (n *node) refusesToStart(setting string) {
 	}
 }
 
-// TestOutOfMemoryEndsAContainerAsAWhole has one of two processes take more memory than
-// their container's limit.
+// TestOutOfMemoryEndsAContainerAsAWhole lets one of two processes exceed their container's memory
+// limit.
 func TestOutOfMemoryEndsAContainerAsAWhole(t *testing.T) {
 	if cgroupVersion(t) != 2 {
 		t.Skip("version 1 of cgroups ends single processes: test/vm/tests.sh test/e2e has version 2")

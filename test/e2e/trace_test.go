@@ -17,7 +17,7 @@ import (
 	"nodal/test/pace"
 )
 
-// spanInbox is a collector of traces that passes on what it is told.
+// spanInbox is a trace collector that passes spans on to the test.
 type spanInbox struct {
 	collector.UnimplementedTraceServiceServer
 	spans chan *otlp.Span
@@ -51,7 +51,7 @@ func collectSpans(t *testing.T) (*spanInbox, string) {
 	return inbox, l.Addr().String()
 }
 
-// until takes what is told up to a span that is wanted.
+// until returns all spans up to the first one that of accepts.
 func (i *spanInbox) until(t *testing.T, name string, of func(*otlp.Span) bool) []*otlp.Span {
 	t.Helper()
 	var told []*otlp.Span
@@ -64,7 +64,7 @@ func (i *spanInbox) until(t *testing.T, name string, of func(*otlp.Span) bool) [
 				return told
 			}
 		case <-limit:
-			t.Fatalf("nobody told of %s: %v", name, told)
+			t.Fatalf("no span of %s: %v", name, told)
 		}
 	}
 }
@@ -83,9 +83,9 @@ func attributesOf(s *otlp.Span) map[string]any {
 
 func TestACollectorReceivesThePhasesOfAPod(t *testing.T) {
 	claim.Shows(t, "Stats and metrics",
-		"a collector of OpenTelemetry's is told of each step of a pod and of the runtime's calls in it",
-		"a request's span is part of the trace that the client says, and the pod's trace is linked with it",
-		"so is that of a stream: a log, a command with live streams",
+		"an OpenTelemetry collector receives each step of a pod and its runtime calls",
+		"a request's span is part of the client's trace, and the pod's trace links to it",
+		"the span of a stream (a log, a command with live streams) is part of the client's trace too",
 	)
 	inbox, endpoint := collectSpans(t)
 	n := start(t, func(c *agent.Config) {
@@ -129,10 +129,10 @@ func TestACollectorReceivesThePhasesOfAPod(t *testing.T) {
 		t.Errorf("the container that starts is %v, want main", got)
 	}
 	if steps["EnsureImage"] == nil {
-		t.Error("nobody told of the image")
+		t.Error("no span of the image")
 	}
 	if hex.EncodeToString(apply.GetTraceId()) != trace || hex.EncodeToString(apply.GetParentSpanId()) != parent || apply.GetKind() != otlp.Span_SPAN_KIND_SERVER {
-		t.Errorf("the request is told as %v, want it below what the client said", apply)
+		t.Errorf("the request's span is %v, want it below the client's", apply)
 	}
 	parentHeader := "Traceparent: 00-" + trace + "-" + parent + "-01"
 	run := `{"start": {"namespace": "default", "name": "followed", "container": "main", "command": ["/probe", "exit", "0"]}}`
@@ -147,7 +147,7 @@ func TestACollectorReceivesThePhasesOfAPod(t *testing.T) {
 		below[s.GetName()] = hex.EncodeToString(s.GetParentSpanId())
 	}
 	if below["node.v1.ExecService/Exec"] != parent || below["node.v1.LogsService/ReadLogs"] != parent || below["runtime.v1.RuntimeService/Exec"] == "" {
-		t.Errorf("streams are told below %v, want them below what the client said, and what they ask of the runtime below them", below)
+		t.Errorf("spans of streams are below %v, want them below the client's, and their runtime calls below them", below)
 	}
 	if links := whole.GetLinks(); len(links) != 1 || string(links[0].GetSpanId()) != string(apply.GetSpanId()) {
 		t.Errorf("the pod's start is linked with %v, want the request", links)

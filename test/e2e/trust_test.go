@@ -12,7 +12,7 @@ import (
 	"nodal/test/plane"
 )
 
-// trusting is a pod that is shown certificates in each way that there is.
+// trusting is a pod with certificates in every kind of volume source.
 const trusting = `apiVersion: v1
 kind: Pod
 metadata: {name: trusting}
@@ -33,7 +33,8 @@ spec:
     volumeMounts: [{name: trust, mountPath: /trust}]
 `
 
-// trustBundle holds certificates. The name of one that a signer has tells the signer.
+// trustBundle returns a bundle of certificates. If it belongs to a signer, its name begins with the
+// signer's.
 func trustBundle(name, labels string, certificates ...string) string {
 	signer := ""
 	if parts := strings.Split(name, ":"); len(parts) == 3 {
@@ -43,7 +44,7 @@ func trustBundle(name, labels string, certificates ...string) string {
 		"  trustBundle: |\n    " + strings.ReplaceAll(strings.Join(certificates, ""), "\n", "\n    ") + "\n"
 }
 
-// authorities are certificates in PEM, in the order in which pods are shown them.
+// authorities returns certificates in PEM, in the order in which pods see them.
 func authorities(t *testing.T, count int) []string {
 	t.Helper()
 	var all [][]byte
@@ -64,7 +65,7 @@ func authorities(t *testing.T, count int) []string {
 
 func TestPodsGetTrustBundles(t *testing.T) {
 	claim.Shows(t, "Volumes",
-		"a pod waits for ClusterTrustBundles that are not there, by name and by signer, says which, and starts when they are posted",
+		"a pod waits for missing ClusterTrustBundles, by name and by signer, says which, and starts when they are posted",
 		"projected volumes show the certificates of ClusterTrustBundles, each once and in an order of their own; optional ones may be missing",
 		"a ClusterTrustBundle that comes, changes or goes shows in running pods without a restart, also after the agent's",
 		"a ClusterTrustBundle that holds anything but authorities' certificates, or is not named after its signer, is refused at its field",
@@ -112,7 +113,7 @@ func TestPodsGetTrustBundles(t *testing.T) {
 	}
 }
 
-// wantTrust waits until the pod is shown these certificates in a file.
+// wantTrust waits until the pod sees these certificates in a file.
 func (n *node) wantTrust(name, want string) {
 	n.t.Helper()
 	n.eventually(name+" as it should be", func() bool { return n.inside("trusting", "main", "cat /trust/"+name) == want })

@@ -13,15 +13,14 @@ import (
 	runtimev1 "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// container is one that the runtime has.
+// container is a container of the runtime.
 type container struct {
 	pod, name, id string
 	attempt       uint32
 	running       bool
 }
 
-// containers asks the runtime for all containers of pods with the name, or of
-// all pods.
+// containers lists the runtime's containers of the pods with this name, or of all pods.
 func (n *node) containers(pod string) []container {
 	n.t.Helper()
 	reply, err := n.rt.CRI().ListContainers(n.t.Context(), &runtimev1.ListContainersRequest{})
@@ -57,7 +56,7 @@ func (n *node) sandboxes(pod string) int {
 	return count
 }
 
-// pid is the process of a running container.
+// pid returns the process of a running container.
 func (n *node) pid(id string) int {
 	n.t.Helper()
 	reply, err := n.rt.CRI().ContainerStatus(n.t.Context(), &runtimev1.ContainerStatusRequest{ContainerId: id, Verbose: true})
@@ -73,7 +72,7 @@ func (n *node) pid(id string) int {
 	return info.Pid
 }
 
-// running maps each running container to its process. One that ends meanwhile is left out.
+// running maps each running container to its process. It leaves out containers that end meanwhile.
 func (n *node) running() map[container]int {
 	n.t.Helper()
 	found := map[container]int{}
@@ -88,16 +87,17 @@ func (n *node) running() map[container]int {
 	return found
 }
 
-// web asks a pod over HTTP until it listens.
+// web requests a page from a pod until it answers.
 func (n *node) web(ip string) string {
 	n.t.Helper()
 	return n.answer(ip + ":8080")
 }
 
-// answer waits for an address to answer over HTTP, and returns the body.
+// answer requests a page from an address until it answers, and returns the body.
 func (n *node) answer(address string) string {
 	n.t.Helper()
-	client := &http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}} // and no proxy
+	// No proxy, no shared connection.
+	client := &http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 	var body []byte
 	n.eventually("an answer from "+address, func() bool {
 		response, err := client.Get("http://" + address + "/")
@@ -111,7 +111,7 @@ func (n *node) answer(address string) string {
 	return string(body)
 }
 
-// strike kills every process of a pod, behind everybody's back.
+// strike kills every process of a pod, unseen by agent and runtime.
 func (n *node) strike(pod string) {
 	n.t.Helper()
 	for _, c := range n.containers(pod) {
@@ -121,7 +121,7 @@ func (n *node) strike(pod string) {
 	}
 }
 
-// killContainer kills one container of a pod, behind everybody's back.
+// killContainer kills one container of a pod, unseen by agent and runtime.
 func (n *node) killContainer(pod, name string) {
 	n.t.Helper()
 	for _, c := range n.containers(pod) {

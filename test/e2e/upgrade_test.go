@@ -19,11 +19,10 @@ import (
 	"nodal/test/claim"
 )
 
-// earlier is the last commit whose records had neither named fields nor a version.
+// earlier is the last commit whose records had neither JSON names nor a version.
 const earlier = "d81874fe4dbe88d3dd9d53022c611aa9432ba23a"
 
-// remembered returns manifests of pods, and of what they use, whose records hold all that
-// there is to forget.
+// remembered returns manifests of pods and their objects, whose records use every field.
 func remembered() string {
 	told := strings.Replace(shell("told", "exec sleep 1000").yaml(), "    args:\n", `    envFrom:
     - {secretRef: {name: login}}
@@ -44,8 +43,7 @@ func remembered() string {
 // revisions grow with every start.
 var revisions = regexp.MustCompile(`"revision":"\d+",`)
 
-// memory returns what an agent knows of the pods and of what they use, as far as it must not
-// change by itself.
+// memory returns what an agent knows of the pods and their objects, without what changes by itself.
 func (n *node) memory() string {
 	n.t.Helper()
 	var text strings.Builder
@@ -72,7 +70,7 @@ func (n *node) turn(binary string, end func()) {
 	n.unmoved("patient", "told", "keeper")
 }
 
-// relapse hangs the patient, and waits until it was restarted so many times and is well.
+// relapse hangs the patient, and waits until it has had so many restarts and is ready again.
 func (n *node) relapse(restarts int) {
 	n.t.Helper()
 	n.do("patient", "touch /hung")
@@ -80,7 +78,7 @@ func (n *node) relapse(restarts int) {
 	n.recover(restarts)
 }
 
-// recover has the patient's probes succeed.
+// recover makes the patient's probes succeed.
 func (n *node) recover(restarts int) {
 	n.t.Helper()
 	n.wait("patient", "a run", func(p *corev1.Pod) bool { return containerStatus(p, "main").State.Running != nil })
@@ -90,7 +88,7 @@ func (n *node) recover(restarts int) {
 
 func TestAnEarlierAgentAndThisOneTakeTurns(t *testing.T) {
 	claim.Shows(t, "Restarts and faults",
-		"an upgrade restarts nothing and forgets nothing: restarts, health, ends, ConfigMaps, Secrets and claims, and neither does going back",
+		"neither an upgrade nor a downgrade restarts a container or loses a record: restarts, health, ends, ConfigMaps, Secrets and claims",
 	)
 	before, err := agent.Earlier(earlier)
 	if err != nil {
@@ -125,7 +123,7 @@ func TestAnEarlierAgentAndThisOneTakeTurns(t *testing.T) {
 		if runs := fmt.Sprint(n.running()); runs != ran {
 			t.Errorf("turn %d: %s runs, want %s as before", i, runs, ran)
 		}
-		n.relapse(i + 2) // which has this agent write what it knows
+		n.relapse(i + 2) // this makes the agent write its records
 	}
 	n.deletePod("told", "")
 	if got := n.sandboxes("told"); got != 0 {
@@ -133,7 +131,7 @@ func TestAnEarlierAgentAndThisOneTakeTurns(t *testing.T) {
 	}
 }
 
-// rewrite has the record of a pod changed while the agent is away.
+// rewrite changes the record of a pod while the agent is down.
 func (n *node) rewrite(changes map[string]func(record map[string]any)) {
 	n.t.Helper()
 	n.inJournal(func(j *journal.Journal, records map[string][]byte) error {
@@ -152,7 +150,7 @@ func (n *node) rewrite(changes map[string]func(record map[string]any)) {
 	})
 }
 
-// inJournal works with the journal of an agent that does not run.
+// inJournal opens the journal of a stopped agent and calls work.
 func (n *node) inJournal(work func(j *journal.Journal, records map[string][]byte) error) {
 	n.t.Helper()
 	j, err := journal.Open(filepath.Join(n.Root(), "journal"), slog.New(slog.DiscardHandler))
@@ -171,8 +169,8 @@ func (n *node) inJournal(work func(j *journal.Journal, records map[string][]byte
 
 func TestRecordsOfANewerAgent(t *testing.T) {
 	claim.Shows(t, "Restarts and faults",
-		"what a newer agent has recorded of a pod and this one does not know is kept through a change",
-		"a pod whose record is of a newer version runs on untouched, is shown, and is changed by nobody until such an agent is back",
+		"fields of a newer agent's record that this one does not know survive a change",
+		"a pod whose record has a newer version runs on untouched, is shown, and cannot be changed until such an agent is back",
 	)
 	n := start(t)
 	n.apply(bundle(web("later"), web("newer")))
@@ -219,7 +217,7 @@ func TestRecordsOfANewerAgent(t *testing.T) {
 	n.rewrite(map[string]func(map[string]any){
 		"pods/default_newer": func(record map[string]any) { record["Version"] = store.Version },
 	})
-	n.up() // as an agent that reads it
+	n.up() // as an agent that reads them
 	n.unmoved("newer")
 	n.deletePod("newer", "")
 }

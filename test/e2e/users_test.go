@@ -14,7 +14,7 @@ import (
 	"nodal/test/claim"
 )
 
-// apart is a pod with users of its own and files of every kind.
+// apart is a pod with a user namespace and files of every kind.
 const apart = `apiVersion: v1
 kind: Pod
 metadata: {name: NAME, labels: {app: NAME}}
@@ -56,8 +56,7 @@ spec:
 
 const password = "apiVersion: v1\nkind: Secret\nmetadata: {name: password}\nstringData: {word: hidden}\n"
 
-// mapsOwners says whether the kernel shows files in memory to another user than the
-// one who owns them, which takes Linux 6.3.
+// mapsOwners reports whether the kernel supports ID-mapped mounts of tmpfs, which takes Linux 6.3.
 func mapsOwners(t *testing.T) bool {
 	t.Helper()
 	var name unix.Utsname
@@ -71,7 +70,7 @@ func mapsOwners(t *testing.T) bool {
 	return major > 6 || major == 6 && minor >= 3
 }
 
-// firstUser is the user of the host that stands for the root of a pod.
+// firstUser returns the host's user ID for a pod's root.
 func (n *node) firstUser(pod string) int {
 	n.t.Helper()
 	fields := strings.Fields(n.inside(pod, "main", "cat /proc/self/uid_map"))
@@ -80,14 +79,14 @@ func (n *node) firstUser(pod string) int {
 	}
 	first, err := strconv.Atoi(fields[1])
 	if err != nil || first < 65536 {
-		n.t.Fatalf("root of pod %s is user %d of the host (%v), want one that nobody has", pod, first, err)
+		n.t.Fatalf("root of pod %s is user %d of the host (%v), want an unused one", pod, first, err)
 	}
 	return first
 }
 
-func TestPodsWithUsersOfTheirOwn(t *testing.T) {
+func TestPodsWithTheirOwnUserNamespaces(t *testing.T) {
 	claim.Shows(t, "Security",
-		"hostUsers false gives a pod users of its own where the runtime and the kernel can, no two pods the same ones; elsewhere it does not run and says why",
+		"hostUsers false gives each pod its own user IDs if runtime and kernel can; otherwise the pod does not run, and says why",
 	)
 	n := start(t)
 	host := filepath.Join(n.Root(), "on-the-host")
@@ -111,9 +110,9 @@ func TestPodsWithUsersOfTheirOwn(t *testing.T) {
 		return
 	}
 	claim.Shows(t, "Security",
-		"in volumes of every kind, in /etc/hosts and in termination messages such a pod sees the owners and modes that others see",
-		"procMount Unmasked shows all of /proc to a pod with users of its own",
-		"a pod keeps its users when the agent is killed",
+		"in volumes of every kind, in /etc/hosts and in termination messages a pod with hostUsers false sees the same owners and modes",
+		"procMount Unmasked shows all of /proc to a pod with hostUsers false",
+		"a pod keeps its user IDs when the agent is killed",
 	)
 	p := n.waitRunning("one")
 	n.waitRunning("two")
@@ -138,7 +137,7 @@ func TestPodsWithUsersOfTheirOwn(t *testing.T) {
 		{"main", "cat /proc/keys >/dev/null && grep -c ' /proc/' /proc/mounts", "0\n"},
 	} {
 		if c.want == "0\n" {
-			c.script += "; true" // grep fails where it counts nothing
+			c.script += "; true" // grep fails if it counts nothing
 		}
 		if got := n.inside("one", c.container, c.script); got != c.want {
 			t.Errorf("in container %s, %q says %q, want %q", c.container, c.script, got, c.want)
@@ -165,7 +164,7 @@ func TestPodsWithUsersOfTheirOwn(t *testing.T) {
 	n.deletePod("three", "")
 }
 
-// wantOwner wants a file on the host's disk to belong to a user.
+// wantOwner checks that a file on the host belongs to a user.
 func (n *node) wantOwner(path string, uid uint32) {
 	n.t.Helper()
 	var stat unix.Stat_t

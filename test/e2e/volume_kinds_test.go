@@ -10,15 +10,15 @@ import (
 	"nodal/test/claim"
 )
 
-// Kubernetes' node conformance list has 71 behaviours of volumes. These are all of
-// them, in its order of kinds.
-func TestVolumesAsKubernetesHasThem(t *testing.T) {
+// Kubernetes' node conformance tests list 71 behaviours of volumes. This test has all of them, in
+// the same order of kinds.
+func TestVolumesBehaveAsInKubernetes(t *testing.T) {
 	claim.Shows(t, "Volumes",
 		"configMap: each key is a file, which all may read",
 		"configMap: defaultMode is the mode of the files",
 		"configMap: items choose keys and their paths",
-		"configMap: the mode of an item goes before defaultMode",
-		"configMap: one may be mounted twice in a pod",
+		"configMap: the mode of an item overrides defaultMode",
+		"configMap: a pod may mount one twice",
 		"configMap: a user other than root reads the files",
 		"configMap: a user other than root reads what items choose",
 		"configMap: binary data is a file as it is",
@@ -27,44 +27,44 @@ func TestVolumesAsKubernetesHasThem(t *testing.T) {
 		"secret: each key is a file, which all may read",
 		"secret: defaultMode is the mode of the files",
 		"secret: items choose keys and their paths",
-		"secret: the mode of an item goes before defaultMode",
-		"secret: one may be mounted twice in a pod",
+		"secret: the mode of an item overrides defaultMode",
+		"secret: a pod may mount one twice",
 		"secret: a user other than root reads the files by fsGroup, whatever defaultMode",
-		"secret: another one of its name in another namespace is not mistaken for it",
+		"secret: one of the same name in another namespace is not used",
 		"secret: optional ones may come, change and go while a pod runs",
 		"downwardAPI: a file holds the pod's name",
 		"downwardAPI: defaultMode is the mode of the files",
-		"downwardAPI: the mode of an item goes before defaultMode",
+		"downwardAPI: the mode of an item overrides defaultMode",
 		"downwardAPI: a file holds the CPU limit of a container",
 		"downwardAPI: a file holds the memory limit of a container",
 		"downwardAPI: a file holds the CPU request of a container",
 		"downwardAPI: a file holds the memory request of a container",
-		"downwardAPI: without a CPU limit it is what the node has for pods",
-		"downwardAPI: without a memory limit it is what the node has for pods",
+		"downwardAPI: without a CPU limit it is the node's allocatable CPU",
+		"downwardAPI: without a memory limit it is the node's allocatable memory",
 		"downwardAPI: a change of labels shows in a running pod",
 		"downwardAPI: a change of annotations shows in a running pod",
 		"projected configMap: each key is a file, which all may read",
 		"projected configMap: defaultMode is the mode of the files",
 		"projected configMap: items choose keys and their paths",
-		"projected configMap: the mode of an item goes before defaultMode",
-		"projected configMap: one may be mounted twice in a pod",
+		"projected configMap: the mode of an item overrides defaultMode",
+		"projected configMap: a pod may mount one twice",
 		"projected configMap: a user other than root reads the files",
 		"projected configMap: a user other than root reads what items choose",
 		"projected secret: each key is a file, which all may read",
 		"projected secret: defaultMode is the mode of the files",
 		"projected secret: items choose keys and their paths",
-		"projected secret: the mode of an item goes before defaultMode",
-		"projected secret: one may be mounted twice in a pod",
+		"projected secret: the mode of an item overrides defaultMode",
+		"projected secret: a pod may mount one twice",
 		"projected secret: a user other than root reads the files by fsGroup, whatever defaultMode",
 		"projected downwardAPI: a file holds the pod's name",
 		"projected downwardAPI: defaultMode is the mode of the files",
-		"projected downwardAPI: the mode of an item goes before defaultMode",
+		"projected downwardAPI: the mode of an item overrides defaultMode",
 		"projected downwardAPI: a file holds the CPU limit of a container",
 		"projected downwardAPI: a file holds the memory limit of a container",
 		"projected downwardAPI: a file holds the CPU request of a container",
 		"projected downwardAPI: a file holds the memory request of a container",
-		"projected downwardAPI: without a CPU limit it is what the node has for pods",
-		"projected downwardAPI: without a memory limit it is what the node has for pods",
+		"projected downwardAPI: without a CPU limit it is the node's allocatable CPU",
+		"projected downwardAPI: without a memory limit it is the node's allocatable memory",
 		"projected: one volume joins a ConfigMap, a Secret and the downward API",
 		"projected configMap: a change of the ConfigMap shows in a running pod",
 		"projected configMap: optional ones may come, change and go while a pod runs",
@@ -115,8 +115,8 @@ metadata: {name: login, namespace: other}
 stringData: {user: mallory}
 `
 
-// keysOf lists what Kubernetes expects of a ConfigMap or a Secret in a volume, in each way to
-// write it; key is one of its keys, and value its content.
+// keysOf returns looks for all that Kubernetes expects of a ConfigMap or Secret in a volume, in
+// each way to write it. key is one of its keys and value its content.
 func keysOf(volume func(mode, rest string) string, key, value string) []look {
 	item := func(mode string) string { return fmt.Sprintf(", items: [{key: %s, path: path/to/it%s}]", key, mode) }
 	show := fmt.Sprintf("cat v/%s; stat -Lc ' %%a' v/%[1]s", key)
@@ -130,7 +130,7 @@ func keysOf(volume func(mode, rest string) string, key, value string) []look {
 	}
 }
 
-// option is a field with a value, or nothing.
+// option returns a field with a value, or nothing for an empty value.
 func option(field, value string) string {
 	if value == "" {
 		return ""

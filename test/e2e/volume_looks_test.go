@@ -7,19 +7,19 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// look is a script that looks at volumes, with what it is to say.
+// look is a script that examines volumes, with its expected output.
 type look struct {
 	v, w    string // the volumes; w may be empty
 	as      string // the security context of its pod
 	amounts string // the resources of its container
-	script  string // runs where v and w are
+	script  string // runs in a directory that holds v and w
 	want    string
 }
 
-// viewer is a pod that takes looks one after the other and ends.
+// viewer is a pod that runs looks one after the other and ends.
 type viewer struct {
 	name  string
-	looks []look // all as the same, with the same amounts
+	looks []look // all with the same security context and amounts
 }
 
 const nextLook = "-- next --\n"
@@ -53,7 +53,7 @@ spec:
 `, p.name, p.looks[0].as, strings.Join(volumes, ", "), strings.Join(script, "; echo '"+strings.TrimSpace(nextLook)+"'; "), p.looks[0].amounts, strings.Join(mounts, ", "))
 }
 
-// lookAt has pods take the looks, as few as can, side by side.
+// lookAt runs looks side by side, in as few pods as possible.
 func (n *node) lookAt(kind string, looks ...look) {
 	n.t.Helper()
 	var viewers []viewer
@@ -77,7 +77,7 @@ func (n *node) lookAt(kind string, looks ...look) {
 	}
 }
 
-// seenBy waits for a pod to end and compares what it said.
+// seenBy waits until a pod ends, and compares its output.
 func (n *node) seenBy(p viewer) {
 	n.t.Helper()
 	object := n.wait(p.name, p.name+" has ended", func(p *corev1.Pod) bool {
@@ -94,14 +94,14 @@ func (n *node) seenBy(p viewer) {
 	}
 }
 
-// changingVolumes has a pod look until all that it sees has changed.
+// changingVolumes runs a pod until it has seen every change of its volumes.
 func (n *node) changingVolumes() {
 	n.t.Helper()
 	const facts = "downwardAPI: {items: [{path: labels, fieldRef: {fieldPath: metadata.labels}}, {path: annotations, fieldRef: {fieldPath: metadata.annotations}}]}"
 	three := func(kind string) string {
 		return fmt.Sprintf("projected: {sources: [{%[1]s: {name: goes, optional: true}}, {%[1]s: {name: changes, optional: true}}, {%[1]s: {name: comes, optional: true}}]}", kind)
 	}
-	// What goes while it is looked at is nothing to tell.
+	// A file that disappears during the look is no failure.
 	until := func(holds string) string {
 		return "until { " + holds + "; } 2>/dev/null; do usleep 20000; done; echo seen"
 	}
@@ -127,7 +127,7 @@ comesnewnewnew" ]`)
 	n.seenBy(p)
 }
 
-// both are a ConfigMap and a Secret of a name, with a key of that name.
+// both returns a ConfigMap and a Secret of one name, with a key of that name.
 func both(name, value string) string {
 	return fmt.Sprintf("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: %[1]s}\ndata: {%[1]s: %[2]s}\n"+
 		"---\napiVersion: v1\nkind: Secret\nmetadata: {name: %[1]s}\nstringData: {%[1]s: %[2]s}\n", name, value)

@@ -11,8 +11,8 @@ import (
 
 var example = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 
-// The page on volumes holds manifests that work. What needs a server, or a runtime
-// that not everybody has, is only taken.
+// The manifests of the page on volumes work. Those that need a server, or a rare runtime, are only
+// posted.
 func TestTheExamplesOfVolumesWork(t *testing.T) {
 	page, err := os.ReadFile("../../docs/VOLUMES.md")
 	if err != nil {
@@ -30,7 +30,7 @@ func TestTheExamplesOfVolumesWork(t *testing.T) {
 		n.waitRunning(pod)
 	}
 	n.wantPhase(claims+"disk", "Bound disk")
-	n.wait("elsewhere", "it waits for what is elsewhere", func(p *corev1.Pod) bool {
+	n.wait("elsewhere", "it waits for the remote volume", func(p *corev1.Pod) bool {
 		return p.Status.Reason == "FailedMount" && strings.Contains(p.Status.Message, "nfs")
 	})
 	for _, pod := range []string{"scratch", "machine", "configured", "trusting", "lasting", "elsewhere"} {

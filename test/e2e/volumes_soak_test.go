@@ -69,11 +69,11 @@ spec:
     - {name: own, mountPath: /v/own}
 `
 
-// crew is the number of pods of a soak at any time.
+// crew is the number of pods that a soak has at any time.
 const crew = 5
 
-// Pods with all kinds of volumes come and go while the agent is killed at any
-// moment: whatever it was at is completed or taken back.
+// Pods with all kinds of volumes come and go while the agent is killed at random moments. Whatever
+// a kill interrupts is completed or undone.
 func TestVolumesComeAndGoThroughCrashes(t *testing.T) {
 	claim.Shows(t, "Volumes", "pods with every kind of volume that come and go while the agent is killed leave no mount, directory or loop device")
 	n := start(t)
@@ -116,7 +116,7 @@ func TestVolumesComeAndGoThroughCrashes(t *testing.T) {
 	n.eventually("every volume of a claim is given back", func() bool {
 		var left struct{ PersistentVolumes []struct{ Name string } }
 		n.curl("/v1/persistentvolumes").into(n, &left)
-		return len(left.PersistentVolumes) == 1 // the disk
+		return len(left.PersistentVolumes) == 1 // the disk stays
 	})
 	if left := mountsUnder(t, n.Root()); left != "" {
 		t.Errorf("left are the mounts\n%s", left)
@@ -131,8 +131,7 @@ func TestVolumesComeAndGoThroughCrashes(t *testing.T) {
 	}
 }
 
-// loopDevices are the files below a directory that have a device. Others on the machine
-// have theirs.
+// loopDevices returns the files below a directory that are attached to loop devices.
 func loopDevices(t *testing.T, dir string) (files []string) {
 	t.Helper()
 	backed, err := filepath.Glob("/sys/block/loop*/loop/backing_file")

@@ -14,8 +14,7 @@ import (
 	"nodal/test/pace"
 )
 
-// stored is a pod with a volume of each kind. Its init container writes what its
-// application reads.
+// stored is a pod with a volume of each kind. Its init container writes what its application reads.
 const stored = `apiVersion: v1
 kind: Pod
 metadata:
@@ -84,16 +83,16 @@ func TestVolumes(t *testing.T) {
 		"an emptyDir in memory has its size limit",
 		"a hostPath is made as its type says and outlives the pod",
 		"ConfigMap volumes hold keys as files, with items, paths and modes",
-		"an optional ConfigMap that is not there is an empty volume",
+		"a missing optional ConfigMap is an empty volume",
 		"Secret volumes lie in memory only, with their modes",
 		"downwardAPI volumes hold labels and resource limits",
 		"projected volumes join ConfigMaps, Secrets and the downward API",
-		"a subPath mounts a part, made where it is missing",
+		"a subPath mounts a part of a volume, and creates it if it is missing",
 		"read-only mounts cannot be written",
 		"a change of a ConfigMap or label shows in running pods within two seconds, all at once and without a restart",
-		"a file mounted by subPath keeps what it held",
-		"a pod waits for a ConfigMap that is not there with FailedMount",
-		"deletion unmounts all, removes the pod's directory and leaves the host's files",
+		"a file mounted by subPath keeps its content",
+		"a pod waits for a missing ConfigMap with FailedMount",
+		"deletion unmounts all volumes, removes the pod's directory and leaves the host's files",
 	)
 	n := start(t)
 	host := filepath.Join(n.Root(), "on-the-host")
@@ -108,8 +107,8 @@ func TestVolumes(t *testing.T) {
 	n.wantSecretOffDisk()
 	dir := filepath.Join(n.Root(), "pods", uid)
 
-	// A change shows in the volumes of a running pod, all of it at once. One in five may
-	// find the machine too busy to look.
+	// A change shows in the volumes of a running pod, all at once. One try in five may find the
+	// machine too busy.
 	limit := pace.Of(2 * time.Second)
 	var took time.Duration
 	for i := range 5 {
@@ -125,12 +124,12 @@ func TestVolumes(t *testing.T) {
 	if took > limit {
 		t.Errorf("it took %s until the change showed", took)
 	}
-	// A part that is mounted alone stays what it was.
+	// A file that is mounted alone keeps its content.
 	if got := n.inside("stored", "main", "cat /etc/mode"); got != "fast" {
 		t.Errorf("the file of a subPath holds %q, want fast", got)
 	}
 
-	// Another agent finds the volumes as they are, and keeps them up to date.
+	// The next agent adopts the volumes, and keeps them up to date.
 	n.Kill()
 	before := mountsUnder(t, dir)
 	n.up()
@@ -184,7 +183,7 @@ func (n *node) wantVolumes(host string) {
 	}
 }
 
-// wantSecretOffDisk looks for the secret on the disk below the volumes.
+// wantSecretOffDisk checks that the secret is not on the disk below the volumes.
 func (n *node) wantSecretOffDisk() {
 	n.t.Helper()
 	out, _, _ := n.command("", "find", filepath.Join(n.Root(), "pods"), "-mount", "-type", "f", "-exec", "grep", "-l", "tr0ub4dor", "{}", "+")
@@ -193,7 +192,7 @@ func (n *node) wantSecretOffDisk() {
 	}
 }
 
-// mountsUnder are the mount points below a directory, one a line.
+// mountsUnder returns the mount points below a directory, one a line.
 func mountsUnder(t *testing.T, dir string) string {
 	t.Helper()
 	table, err := os.ReadFile("/proc/self/mountinfo")
@@ -209,10 +208,10 @@ func mountsUnder(t *testing.T, dir string) string {
 	return strings.Join(points, "\n")
 }
 
-// TestABusyUnmountIsWaitedFor has a process of the host sit in a volume whose pod is
+// TestABusyUnmountIsWaitedFor lets a process of the host keep a volume busy while its pod is
 // deleted.
 func TestABusyUnmountIsWaitedFor(t *testing.T) {
-	claim.Shows(t, "Volumes", "a pod whose volume is busy ends all the same; its deletion says what it waits for, removes nothing below the mount, and goes on by itself once the volume is free")
+	claim.Shows(t, "Volumes", "a pod whose volume is busy ends; its deletion says what it waits for, removes nothing below the mount, and goes on once the volume is free")
 	n := start(t)
 	n.apply(shell("busy", "echo kept >/memory/file && exec sleep 1000").yaml() +
 		"    volumeMounts: [{name: memory, mountPath: /memory}]\n  volumes: [{name: memory, emptyDir: {medium: Memory}}]\n")
@@ -230,13 +229,13 @@ func TestABusyUnmountIsWaitedFor(t *testing.T) {
 	events := n.follow("/v1/events:watch")
 	n.curl("/v1/namespaces/default/pods/busy", "-X", "DELETE")
 	if told := events.until("FailedUnMount"); !strings.Contains(told, "memory") || !strings.Contains(told, "device or resource busy") {
-		t.Errorf("told is %s, want which volume is busy", told)
+		t.Errorf("the message is %s, want the busy volume in it", told)
 	}
 	if got := n.sandboxes("busy"); got != 0 {
 		t.Errorf("%d sandboxes are left, want that the pod has ended", got)
 	}
 	if _, err := os.Stat(file); err != nil {
-		t.Errorf("what is below the busy mount: %v", err)
+		t.Errorf("read below the busy mount: %v", err)
 	}
 	open.Close()
 	n.waitGone("busy")

@@ -13,7 +13,7 @@ import (
 	"nodal/test/pace"
 )
 
-// wait watches the pods until one named name is as wanted, and returns it.
+// wait watches the pods until the named one satisfies holds, and returns it.
 func (n *node) wait(name, wanted string, holds func(*corev1.Pod) bool) *corev1.Pod {
 	n.t.Helper()
 	var last *corev1.Pod
@@ -43,7 +43,7 @@ func (n *node) waitGone(name string) {
 	}, func() any { return nil })
 }
 
-// watch reads a watch until a message makes done.
+// watch reads a watch until done returns true.
 func (n *node) watch(wanted string, done func(*nodev1.WatchPodsResponse) bool, state func() any) {
 	n.t.Helper()
 	ctx, cancel := context.WithTimeout(n.t.Context(), pace.Of(patience))
@@ -63,7 +63,7 @@ func (n *node) watch(wanted string, done func(*nodev1.WatchPodsResponse) bool, s
 	}
 }
 
-// object is the Kubernetes object in a pod of the API.
+// object returns the Kubernetes object of a pod in the API.
 func (n *node) object(pod *nodev1.Pod) *corev1.Pod {
 	n.t.Helper()
 	data, err := pod.GetObject().MarshalJSON()
@@ -82,8 +82,7 @@ func (n *node) waitRunning(name string) *corev1.Pod {
 	return n.wait(name, "pod "+name+" ready", ready)
 }
 
-// waitHeedless waits until SIGTERM does not end the program of a pod at once: it runs
-// before it has said what to do then.
+// waitHeedless waits until a pod's program handles SIGTERM: before that, SIGTERM ends it at once.
 func (n *node) waitHeedless(name string) {
 	n.t.Helper()
 	n.waitRunning(name)
@@ -105,7 +104,7 @@ func condition(p *corev1.Pod, kind corev1.PodConditionType) corev1.ConditionStat
 	return ""
 }
 
-// containerStatus is the status of one container of whatever kind.
+// containerStatus returns the status of one container of any kind.
 func containerStatus(p *corev1.Pod, name string) corev1.ContainerStatus {
 	for _, list := range [][]corev1.ContainerStatus{p.Status.InitContainerStatuses, p.Status.ContainerStatuses, p.Status.EphemeralContainerStatuses} {
 		for _, s := range list {
@@ -117,8 +116,7 @@ func containerStatus(p *corev1.Pod, name string) corev1.ContainerStatus {
 	return corev1.ContainerStatus{}
 }
 
-// eventually repeats a check for facts without a watch, such as the runtime's own lists and the
-// processes.
+// eventually polls a condition that has no watch, such as the runtime's lists and processes.
 func (n *node) eventually(wanted string, holds func() bool) {
 	n.t.Helper()
 	deadline := time.NewTimer(pace.Of(patience))

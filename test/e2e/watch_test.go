@@ -14,14 +14,13 @@ import (
 	"nodal/test/pace"
 )
 
-// tail is a curl that goes on reading.
+// tail is a curl that reads a stream.
 type tail struct {
 	n     *node
 	lines *bufio.Scanner
 }
 
-// follow opens a stream with curl, which ends with the test. It is read between waits
-// that may take their time each.
+// follow opens a stream with curl until the test ends. The test may wait long between two reads.
 func (n *node) follow(path string, args ...string) *tail {
 	n.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), pace.Of(5*patience))
@@ -44,7 +43,7 @@ func (n *node) follow(path string, args ...string) *tail {
 	return &tail{n, lines}
 }
 
-// until reads lines until one holds the text, and returns that line.
+// until reads lines until one contains the text, and returns that line.
 func (s *tail) until(text string) string {
 	s.n.t.Helper()
 	for s.lines.Scan() {
@@ -71,8 +70,8 @@ func (s *tail) message(text string) watchMessage {
 	return m
 }
 
-func TestWatchTellsPresentStateThenChangesAndResumes(t *testing.T) {
-	claim.Shows(t, "Status and events", "a watch tells the present state, a marker, then each change, and resumes after a revision")
+func TestWatchSendsPresentStateThenChangesAndResumes(t *testing.T) {
+	claim.Shows(t, "Status and events", "a watch sends the present state, a marker, then each change, and resumes after a revision")
 	n := start(t)
 	n.apply(web("first").yaml())
 	n.waitRunning("first")
@@ -83,7 +82,7 @@ func TestWatchTellsPresentStateThenChangesAndResumes(t *testing.T) {
 	synced := lines.message("WATCH_TYPE_SYNCED")
 	n.apply(web("second").yaml())
 	if got := lines.message(`"second"`); got.Type != "WATCH_TYPE_ADDED" {
-		t.Errorf("a new pod is told as %s", got.Type)
+		t.Errorf("a new pod is sent as %s", got.Type)
 	}
 	n.deletePod("second", "")
 	gone := lines.message("WATCH_TYPE_DELETED")
@@ -92,7 +91,7 @@ func TestWatchTellsPresentStateThenChangesAndResumes(t *testing.T) {
 	}
 	resumed := n.follow("/v1/pods:watch?sinceRevision=" + synced.Revision)
 	if got := resumed.message(`"second"`); got.Type != "WATCH_TYPE_DELETED" {
-		t.Errorf("resumed after %s the watch tells %+v, want what was missed", synced.Revision, got)
+		t.Errorf("resumed after %s the watch sends %+v, want the missed changes", synced.Revision, got)
 	}
 }
 
@@ -110,7 +109,7 @@ func TestWatchAsServerSentEventsResumesByID(t *testing.T) {
 	for event := ""; event != "event: SYNCED"; {
 		at := resumed.until("id: ")
 		if event = resumed.until("event: "); event != "event: SYNCED" && at == "id: "+id {
-			t.Errorf("resumed after %s the watch tells of that again: %s", id, event)
+			t.Errorf("resumed after %s the watch repeats it: %s", id, event)
 		}
 	}
 	n.apply(web("news").yaml())
@@ -118,8 +117,8 @@ func TestWatchAsServerSentEventsResumesByID(t *testing.T) {
 	resumed.until(`"news"`)
 }
 
-func TestWatchOfARevisionThatIsNotThereIsGone(t *testing.T) {
-	claim.Shows(t, "Status and events", "a watch of a revision that is not there is answered 410, and OutOfRange over gRPC")
+func TestWatchOfAnUnknownRevisionIsGone(t *testing.T) {
+	claim.Shows(t, "Status and events", "a watch from an unknown revision is answered 410, and OutOfRange over gRPC")
 	n := start(t)
 	for _, path := range []string{"/v1/pods:watch", "/v1/events:watch"} {
 		if got := n.curl(path+"?sinceRevision=999999999999", "--max-time", "5"); got.code != 410 {
@@ -131,8 +130,8 @@ func TestWatchOfARevisionThatIsNotThereIsGone(t *testing.T) {
 	}
 }
 
-func TestEventsAndTimelineTellWhatHappened(t *testing.T) {
-	claim.Shows(t, "Status and events", "events and a timeline tell what happened to a pod, after its deletion too")
+func TestEventsAndTimelineShowWhatHappened(t *testing.T) {
+	claim.Shows(t, "Status and events", "events and a timeline show what happened to a pod, even after its deletion")
 	n := start(t)
 	events := n.follow("/v1/events:watch?namespace=default&name=story")
 	p := web("story")

@@ -14,7 +14,7 @@ import (
 	"nodal/test/claim"
 )
 
-// runsAndAnswers holds a pod to what a runtime and an HTTP client see of it.
+// runsAndAnswers checks a pod from outside: through the runtime and over HTTP.
 func (n *node) runsAndAnswers(name string) *corev1.Pod {
 	n.t.Helper()
 	p := n.waitRunning(name)

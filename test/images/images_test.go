@@ -29,16 +29,16 @@ import (
 	"nodal/test/rig"
 )
 
-// pullTimeout bounds a pull, which for a wrong host would retry for minutes.
+// pullTimeout bounds a pull, which retries for minutes if its host is wrong.
 const pullTimeout = 30 * time.Second
 
-// node is a containerd whose registries this test configures.
+// node is a containerd whose registries the test configures.
 type node struct {
 	*testing.T
 	rig     *rig.Runtime
 	runtime *cri.Images
 	store   *registry.Store
-	hosts   string // the user's directory of registries
+	hosts   string // the user's directory of registry configurations
 }
 
 func newNode(t *testing.T) *node {
@@ -52,7 +52,7 @@ func newNode(t *testing.T) *node {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What the rig configured is from now on what the user says.
+	// The rig's configuration becomes the user's.
 	user := t.TempDir()
 	if err := os.CopyFS(user, os.DirFS(filepath.Join(rt.Dir, "hosts"))); err != nil {
 		t.Fatal(err)
@@ -62,8 +62,8 @@ func newNode(t *testing.T) *node {
 	return n
 }
 
-// serve has the store answer, at a port and with a token of its own, and returns
-// what ends that.
+// serve starts the node's registry with a port and a token of its own, and returns a function that
+// stops it.
 func (n *node) serve() (stop func()) {
 	n.Helper()
 	server, err := registry.Listen(n.store)
@@ -94,7 +94,7 @@ func (n *node) pull(reference string) (string, error) {
 	return image.ID, err
 }
 
-// imports takes in a tarball and has the runtime pull each image of it.
+// imports imports a tarball and has the runtime pull each image of it.
 func (n *node) imports(tarball []byte) []nodal.ImportedImage {
 	n.Helper()
 	images, err := n.store.Import(n.Context(), bytes.NewReader(tarball), registry.Options{})
@@ -109,7 +109,7 @@ func (n *node) imports(tarball []byte) []nodal.ImportedImage {
 	return images
 }
 
-// saved is an image as docker save packs it.
+// saved returns an image in the format of docker save.
 func saved(t *testing.T, image v1.Image, reference string) []byte {
 	t.Helper()
 	tag, err := name.NewTag(reference)
@@ -146,7 +146,7 @@ func TestImportedImagesReachTheRuntime(t *testing.T) {
 	short := n.imports(saved(t, makeImage(t), "app:1"))[0]
 	n.imports(saved(t, makeImage(t), "registry.invalid:5000/team/app:1"))
 
-	// What no digest names, but the platform's part of an index.
+	// The digest is that of the index; the image is its part for this platform.
 	index := n.imports(layoutOfIndex(t, "registry.invalid/indexed:1"))[0]
 	byDigest := "registry.invalid/indexed@" + index.Digest
 	if id, err := n.pull(byDigest); err != nil || id != index.ID {
@@ -184,16 +184,16 @@ func TestImportedImagesReachTheRuntime(t *testing.T) {
 	})
 }
 
-func TestOtherImagesComeFromWhereTheUserSays(t *testing.T) {
+func TestOtherImagesComeFromTheConfiguredRegistry(t *testing.T) {
 	n := newNode(t)
-	const shared = "nodal.test/busybox:1" // known to the rig's registry
+	const shared = "nodal.test/busybox:1" // an image in the rig's registry
 	theirs, err := n.pull(shared)
 	if err != nil {
-		t.Fatalf("pull what was not imported: %v", err)
+		t.Fatalf("pull an image that was not imported: %v", err)
 	}
 	ours := n.imports(saved(t, makeImage(t), shared))[0]
 	if ours.ID == theirs {
-		t.Fatal("what was imported is not what was pulled")
+		t.Fatal("the pulled image differs from the imported one")
 	}
 }
 
@@ -246,7 +246,7 @@ func TestAPrivateRegistryIsReachedWithItsAuthorityAndItsCredentials(t *testing.T
 	images := imageregistry.New(imageregistry.Logger(log.New(io.Discard, "", 0)))
 	private := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if user, password, _ := r.BasicAuth(); user != "user" || password != "pass" {
-			http.Error(w, "who are you?", http.StatusForbidden)
+			http.Error(w, "no credentials", http.StatusForbidden)
 			return
 		}
 		images.ServeHTTP(w, r)
@@ -279,7 +279,7 @@ ca = "ca.pem"
 	}
 }
 
-// push puts an image into a registry that asks for credentials.
+// push pushes an image to a registry that asks for credentials.
 func push(t *testing.T, server *httptest.Server, reference string) {
 	t.Helper()
 	ref, err := name.ParseReference(reference)

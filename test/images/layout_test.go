@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 )
 
-// layoutOfIndex is a tarball with an image for this machine and one for another.
+// layoutOfIndex returns a tarball with an image for this platform and one for another.
 func layoutOfIndex(t *testing.T, reference string) []byte {
 	t.Helper()
 	index := mutate.AppendManifests(empty.Index,

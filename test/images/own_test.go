@@ -22,11 +22,10 @@ import (
 	"nodal/test/rig"
 )
 
-// TestAnImportedImageRunsOnTheNodesOwnRuntime has a pod run of which nothing came
-// from a registry: not its image, and, where the build brings one along, not the
-// pause image either.
+// TestAnImportedImageRunsOnTheNodesOwnRuntime runs a pod without any registry outside the node.
+// Where the build embeds a runtime, the pause image comes from the build too.
 func TestAnImportedImageRunsOnTheNodesOwnRuntime(t *testing.T) {
-	rt := rig.Containerd(t) // only for its images and its cgroup
+	rt := rig.Containerd(t) // for its images and its cgroup only
 	root, err := os.MkdirTemp("/var/lib", "nodal-images-")
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +80,7 @@ func TestAnImportedImageRunsOnTheNodesOwnRuntime(t *testing.T) {
 	runs(t, own.Endpoint(), rt.CgroupParent, kept[0].Reference)
 }
 
-// busybox is the rig's, as docker save packs it.
+// busybox returns the rig's busybox in the format of docker save.
 func busybox(t *testing.T, rt *rig.Runtime) []byte {
 	t.Helper()
 	ref, err := name.ParseReference(rt.Image("busybox"), name.Insecure)
@@ -95,7 +94,7 @@ func busybox(t *testing.T, rt *rig.Runtime) []byte {
 	return saved(t, image, "busybox:1")
 }
 
-// runs has a container of an image exit with a code of its own.
+// runs checks that a container of an image runs and returns its exit code.
 func runs(t *testing.T, endpoint, cgroup, image string) {
 	t.Helper()
 	conn, err := grpc.NewClient(endpoint, grpc.WithTransportCredentials(insecure.NewCredentials()))

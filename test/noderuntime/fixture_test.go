@@ -22,7 +22,7 @@ import (
 	"nodal/test/rig"
 )
 
-// node is a runtime under test and a way to make pods on it.
+// node is a runtime under test, with the connections that make pods on it.
 type node struct {
 	t       *testing.T
 	rig     *rig.Runtime
@@ -31,11 +31,11 @@ type node struct {
 	events  chan nodal.Event
 	cri     runtimeapi.RuntimeServiceClient
 	images  runtimeapi.ImageServiceClient
-	driver  string // of cgroups, once it has started
+	driver  string // the cgroup driver, known once it has started
 }
 
-// newNode prepares a node that leaves nothing behind, or fails its test. It is made of
-// the bundle that rigs are told of, or of the programs of the host.
+// newNode prepares a node, and fails the test if it leaves anything behind. It uses the bundle that
+// rigs use, or the programs of the host.
 func newNode(t *testing.T) *node {
 	t.Helper()
 	return newNodeBeside(t, rig.Containerd(t))
@@ -72,23 +72,22 @@ func read(t *testing.T, dir, name string) []byte {
 	return text
 }
 
-// clean takes all away that the node has left, and the slice that systemd has made for
-// the pods' parent.
+// clean removes everything that the node has left, and the slice that systemd made for its pods.
 func (n *node) clean() {
 	n.t.Helper()
 	if err := runtime.Clean(context.Background(), n.config); err != nil {
 		n.t.Errorf("clean: %v", err)
 	}
 	if n.driver == "systemd" {
-		_ = exec.Command("systemctl", "stop", n.slice()).Run() // fails if no pod was made; what is left is looked for
+		// It fails if no pod was made; leftovers are searched for later.
+		_ = exec.Command("systemctl", "stop", n.slice()).Run()
 	}
 }
 
-// makeRoot makes a root directory behind a link, as on a machine where it is to lie on
-// another disk.
+// makeRoot makes a root directory behind a symbolic link, as if it lay on another disk.
 func makeRoot(t *testing.T) string {
 	t.Helper()
-	// Not below /tmp: it may be a file system that takes no overlay.
+	// Not below /tmp, which may be on a file system without overlay.
 	dir, err := os.MkdirTemp("/var/lib", "nodal-runtime-")
 	if err != nil {
 		t.Fatal(err)
@@ -127,7 +126,7 @@ func (n *node) start() *runtime.Runtime {
 	return r
 }
 
-// pod runs a pod with one container that serves HTTP or just waits.
+// pod runs a pod with one container, which serves HTTP if there are ports and waits if not.
 func (n *node) pod(name string, ports ...*runtimeapi.PortMapping) (sandbox, container string) {
 	n.t.Helper()
 	ctx := n.t.Context()
@@ -173,11 +172,11 @@ func (n *node) cgroup(pod string) string {
 	return "/kubepods-nodal-runtime/pod" + pod
 }
 
-// slice holds the pods where systemd makes cgroups. It makes this one with the first
-// of them, and keeps it.
+// slice returns the slice that holds the pods where systemd makes cgroups. systemd makes it with
+// the first pod and keeps it.
 func (n *node) slice() string { return "nodaltest" + runtime.ID(n.config.RootDir)[:8] + ".slice" }
 
-// namespace is the network namespace of a pod.
+// namespace returns the network namespace of a pod.
 func (n *node) namespace(sandbox string) string {
 	n.t.Helper()
 	reply, err := n.cri.PodSandboxStatus(n.t.Context(), &runtimeapi.PodSandboxStatusRequest{PodSandboxId: sandbox, Verbose: true})
@@ -193,7 +192,7 @@ func (n *node) namespace(sandbox string) string {
 	return fmt.Sprintf("/proc/%d/ns/net", info.Pid)
 }
 
-// wantRunning fails unless the container runs in its first life.
+// wantRunning checks that the container runs and was never restarted.
 func (n *node) wantRunning(container string) {
 	n.t.Helper()
 	reply, err := n.cri.ContainerStatus(n.t.Context(), &runtimeapi.ContainerStatusRequest{ContainerId: container})
@@ -205,7 +204,7 @@ func (n *node) wantRunning(container string) {
 	}
 }
 
-// wantExec fails unless a program can be started in the container.
+// wantExec checks that a program can be started in the container.
 func (n *node) wantExec(container string) {
 	n.t.Helper()
 	reply, err := n.cri.ExecSync(n.t.Context(), &runtimeapi.ExecSyncRequest{ContainerId: container, Cmd: []string{"cat", "/index.html"}, Timeout: 10})
@@ -214,7 +213,7 @@ func (n *node) wantExec(container string) {
 	}
 }
 
-// wantEvent waits for the next event and wants it to be of a kind.
+// wantEvent waits for the next event and checks its reason.
 func (n *node) wantEvent(reason string) nodal.Event {
 	n.t.Helper()
 	select {

@@ -9,8 +9,7 @@ import (
 	"nodal/test/rig"
 )
 
-// wantNothing fails if anything of the node is on the machine that was not
-// before.
+// wantNothing checks that the machine has nothing of the node that was not there before.
 func (n *node) wantNothing(before rig.Machine) {
 	n.t.Helper()
 	for _, leak := range rig.Leaks(before) {
@@ -32,7 +31,7 @@ func (n *node) wantNothing(before rig.Machine) {
 	n.wantNoRecords(id)
 }
 
-// wantNoRecords fails if the CNI library remembers a pod of the node.
+// wantNoRecords checks that the CNI library has no record of a pod.
 func (n *node) wantNoRecords(id string) {
 	n.t.Helper()
 	files, err := filepath.Glob("/var/lib/cni/results/*")

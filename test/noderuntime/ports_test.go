@@ -32,7 +32,7 @@ func TestHostPortsThatAReloadOfTheFirewallClosedAreOpenAgain(t *testing.T) {
 	if got := get(t, fmt.Sprintf("http://127.0.0.1:%d/index.html", port)); got != "hello" {
 		t.Errorf("got %q", got)
 	}
-	n.killUnderSupervision(r) // which tells of nothing before: ports that are open are left alone
+	n.killUnderSupervision(r) // the check after it changes nothing: open ports are left alone
 	open := func() bool {
 		conn, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 		return err == nil && conn.Close() == nil
@@ -40,7 +40,7 @@ func TestHostPortsThatAReloadOfTheFirewallClosedAreOpenAgain(t *testing.T) {
 	if err := errors.Join(r.Close(), n.flush(n.network.Bridge(), server)); err != nil {
 		t.Fatal(err)
 	}
-	for tries := 1; open(); tries++ { // the plugin passes by what it cannot read for a moment
+	for tries := 1; open(); tries++ { // the plugin skips records that it cannot read for a moment
 		if tries > 5 {
 			t.Fatal("the port is open though its rules are gone")
 		}
@@ -65,8 +65,8 @@ func TestHostPortsThatAReloadOfTheFirewallClosedAreOpenAgain(t *testing.T) {
 	}
 }
 
-// flush takes away of the node's rules what a reload takes that begins with "flush ruleset",
-// and leaves those of others.
+// flush removes the node's rules as a firewall reload with "flush ruleset" does, and keeps everyone
+// else's.
 func (n *node) flush(network, sandbox string) error {
 	conn, err := nftables.New()
 	if err != nil {
@@ -76,7 +76,8 @@ func (n *node) flush(network, sandbox string) error {
 	return errors.Join(conn.Flush(), n.closePorts(network, sandbox))
 }
 
-// closePorts has the plugin close the host ports of a pod, by what it opened them with.
+// closePorts makes the plugin close the host ports of a pod, with the configuration that opened
+// them.
 func (n *node) closePorts(network, sandbox string) error {
 	found, err := filepath.Glob(filepath.Join(n.config.RootDir, "runtime/bundles/*/cni/portmap"))
 	if err != nil || len(found) != 1 {

@@ -25,9 +25,8 @@ import (
 	"nodal/test/rig"
 )
 
-// The authority that a registry's certificate is of, and what opens the registry, stand in
-// its user's files alone.
-func TestARegistryIsReachedAsItsUserSays(t *testing.T) {
+// The registry's authority and its credentials stand in the user's files only.
+func TestRegistryIsReachedWithTheUsersConfiguration(t *testing.T) {
 	n := newNode(t)
 	r := n.start()
 	defer r.Close()
@@ -48,7 +47,7 @@ func TestARegistryIsReachedAsItsUserSays(t *testing.T) {
 		return err
 	}
 	if err := pull(); err == nil {
-		t.Error("pulled from a registry that nobody trusts")
+		t.Error("pulled from a registry without a trusted authority")
 	}
 	dir := filepath.Join(hosts.User, private.Listener.Addr().String())
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -68,13 +67,13 @@ func TestARegistryIsReachedAsItsUserSays(t *testing.T) {
 	}
 }
 
-// basic is "me" with the password "hunter2".
+// basic is the header for the user "me" with the password "hunter2".
 const basic = "Basic bWU6aHVudGVyMg=="
 
 func locked(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != basic {
-			http.Error(w, "who are you?", http.StatusUnauthorized)
+			http.Error(w, "no credentials", http.StatusUnauthorized)
 			return
 		}
 		next.ServeHTTP(w, r)

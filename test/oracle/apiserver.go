@@ -15,11 +15,11 @@ import (
 	"nodal/test/plane"
 )
 
-// Flags has the API server judge manifests alone: with all gates open, and without the
-// plugins that change them or want other objects to be there.
+// Flags returns flags with which the API server only validates: all gates are open, and plugins
+// that change manifests or need other objects are off.
 func Flags() []string {
 	return []string{
-		// Without StorageVersionAPI: it wants a controller that is not there.
+		// Without StorageVersionAPI, which needs a controller that does not run here.
 		"--feature-gates", "AllAlpha=true,AllBeta=true,StorageVersionAPI=false", "--runtime-config", "api/all=true",
 		"--disable-admission-plugins", "ServiceAccount,Priority,RuntimeClass,LimitRanger,DefaultTolerationSeconds," +
 			"DefaultStorageClass,PodSecurity,TaintNodesByCondition,StorageObjectInUseProtection,PersistentVolumeClaimResize," +
@@ -27,14 +27,14 @@ func Flags() []string {
 	}
 }
 
-// APIServer is a judge that runs.
+// APIServer judges manifests with a running API server.
 type APIServer struct {
 	*plane.Plane
 	Client *http.Client
 }
 
-// Judge returns the verdict of the API server, which keeps nothing. Ephemeral containers are
-// added to a pod that is there, so such a pod is made first.
+// Judge returns the verdict of the API server, which stores nothing. Ephemeral containers can only
+// be added to an existing pod, so that pod is made first.
 func (a APIServer) Judge(ctx context.Context, c Case) (Verdict, error) {
 	spec, _ := c.Object["spec"].(map[string]any)
 	if spec["ephemeralContainers"] == nil {

@@ -1,7 +1,7 @@
 package oracle
 
-// certificates are those that bundles of the corpus hold: two of authorities, one of none,
-// and one with headers in PEM.
+// certificates holds the certificates of the corpus: two of authorities, one that is none, and one
+// with PEM headers.
 var certificates = map[string]string{
 	"ca": `-----BEGIN CERTIFICATE-----
 MIIBPDCB46ADAgECAgEBMAoGCCqGSM49BAMCMA0xCzAJBgNVBAMTAmNhMCAXDTcw

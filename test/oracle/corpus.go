@@ -19,7 +19,7 @@ type Case struct {
 	Object map[string]any
 }
 
-// Kind is the case's.
+// Kind returns the kind of the manifest.
 func (c Case) Kind() string { return c.Object["kind"].(string) }
 
 type subject struct {
@@ -28,7 +28,7 @@ type subject struct {
 	Cases map[string]map[string]any `json:"cases"`
 }
 
-// Read returns the cases of all subjects in a directory, in order.
+// Read returns the cases of all files in a directory, in order.
 func Read(dir string) ([]Case, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
 	if err != nil {
@@ -78,7 +78,7 @@ func readSubject(file string) ([]Case, error) {
 
 const soundPod = "apiVersion: v1\nmetadata: {name: web}\nspec: {containers: [{name: app, image: a:1}]}"
 
-// base returns the sound manifest of a subject.
+// base returns the valid manifest of a subject.
 func (s subject) base() (map[string]any, error) {
 	object := maps.Clone(s.Sound)
 	if s.Kind == "Pod" {
@@ -93,8 +93,7 @@ func (s subject) base() (map[string]any, error) {
 	return expand(object).(map[string]any), nil
 }
 
-// place names a path in a pod that a word of its patch stands for, and holds what is there
-// before the patch.
+// place is the path that a word of a pod's patch stands for, with the value before the patch.
 type place struct{ path, before string }
 
 const affinity = "spec.affinity."
@@ -132,7 +131,7 @@ func patchPod(object map[string]any, word string, patch any) error {
 	return nil
 }
 
-// put changes what is at a path, and makes what leads there.
+// put changes the value at a path, and creates the fields that lead there.
 func put(at any, path []string, change func(any) any) any {
 	if len(path) == 0 {
 		return change(at)
@@ -153,7 +152,7 @@ func put(at any, path []string, change func(any) any) any {
 	return object
 }
 
-// merge lays a patch over a value, as RFC 7386 has it.
+// merge applies a patch to a value, as RFC 7386 says.
 func merge(value, patch any) any {
 	changes, ok := patch.(map[string]any)
 	if !ok {
@@ -176,7 +175,7 @@ func merge(value, patch any) any {
 
 var shorthand = regexp.MustCompile(`\$\{(?:(.)\*(\d+)|(\w+))\}`)
 
-// expand writes out what stands short in texts and keys.
+// expand replaces the abbreviations in texts and keys.
 func expand(value any) any {
 	switch v := value.(type) {
 	case map[string]any:

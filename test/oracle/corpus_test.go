@@ -56,7 +56,7 @@ func TestPatchesAreLaidOverThePod(t *testing.T) {
 		}
 	}
 	if err := patchPod(map[string]any{}, "metta", nil); err == nil {
-		t.Error("a word that is none is taken")
+		t.Error("an unknown word is accepted")
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// differences holds the content of the file: reasons, each with its cases.
+// differences is the content of the file: reasons, each with its cases.
 type differences struct {
 	Differences []struct {
 		Why   string            `json:"why"`
@@ -17,7 +17,7 @@ type differences struct {
 	} `json:"differences"`
 }
 
-// Listed returns the differences of a file, by the cases' names.
+// Listed returns the reasons in a file, by the cases' names.
 func Listed(file string) (map[string]string, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -1,19 +1,17 @@
-// Package oracle holds our own validation of manifests to Kubernetes': each manifest of a
-// corpus goes to a real kube-apiserver, which only tries it, and to package manifest. Both
-// have to take it, or both have to refuse it for the same fields.
+// Package oracle compares our validation of manifests with Kubernetes'. Each manifest of a corpus
+// goes to a real kube-apiserver as a dry run, and to package manifest. Both must accept it, or both
+// must refuse it for the same fields.
 //
-//	testdata/corpus/*.yaml      manifests, as small patches of one that is sound
+//	testdata/corpus/*.yaml      manifests, as small patches of a valid one
 //	testdata/differences.yaml   where we differ on purpose, with the reason
-//	corpus.go                   makes manifests of patches
-//	verdict.go                  what a judge says of a manifest
+//	corpus.go                   makes manifests from patches
+//	verdict.go                  a judge's answer to a manifest
 //	node.go, apiserver.go       the two judges
-//	differences.go              what may differ
+//	differences.go              the differences that are allowed
 //
-// A file of another kind than Pod begins with a manifest of it that is sound.
-//
-// A new case is a line in the file of its subject: a name that says what is odd about the
-// manifest, and a patch. A null removes a field, and a list replaces the whole of a list. In
-// the patch of a pod, words stand for the places that most patches are about:
+// A new case is a line in the file of its subject: a name that says what is special about the
+// manifest, and a patch. A null removes a field, and a list replaces the whole list. In the patch
+// of a pod, words stand for common places:
 //
 //	meta spec         the pod's own
 //	app init eph      its container, an init container, an ephemeral container
@@ -21,16 +19,18 @@
 //	volume            the first volume, which is called v
 //	required preferred near  its affinity to nodes, the first preference, and to pods
 //
-// In a text, ${x*3} is xxx, and ${ca}, ${other}, ${leaf} and ${headers} are certificates.
-// No case says what is right: the API server does. A difference that is meant belongs into
-// differences.yaml, beside those of the same reason; the test prints it as it has to stand
-// there. A difference that is listed and gone fails the test as well.
+// In a text, ${x*3} is xxx, and ${ca}, ${other}, ${leaf} and ${headers} are certificates. Cases do
+// not contain a verdict: the API server decides. An intended difference belongs into
+// differences.yaml, beside those with the same reason; the test prints it in the file's format. The
+// test also fails for a listed difference that no longer exists.
 //
-// Ephemeral containers are judged as they are added to a pod that is there.
+// The file of another kind than Pod begins with a valid manifest of that kind.
 //
-// The API server runs with all of its gates open, as package manifest judges, and without
-// the admission plugins that look beyond a manifest. What this node refuses because it does
-// not support it is no violation, and is left out.
+// Ephemeral containers are judged as they are added to an existing pod.
 //
-// The programs are built by test/cluster/parts/build.sh.
+// The API server runs with all feature gates open, as package manifest judges, and without the
+// admission plugins that look beyond a manifest. A field that this node does not support is not a
+// violation, and is left out.
+//
+// test/cluster/parts/build.sh builds the programs.
 package oracle

@@ -9,10 +9,10 @@ import (
 	"nodal/node/manifest"
 )
 
-// unsupported begins the rule of what is sound as such and not for this node.
+// unsupported begins the message for a manifest that is valid, but not for this node.
 const unsupported = "not supported by this node"
 
-// Node is the verdict of our own validation.
+// Node returns the verdict of our own validation.
 func Node(c Case) (Verdict, error) {
 	text, err := json.Marshal(c.Object)
 	if err != nil {
@@ -42,8 +42,8 @@ func Node(c Case) (Verdict, error) {
 	return refused(fields, err.Error()), nil
 }
 
-// undecodable says whether a rule is about what does not decode: the API server tells only
-// its first, in words.
+// undecodable reports whether a rule is about a value that does not decode. The API server reports
+// only the first of those, without its field.
 func undecodable(rule string) bool {
 	return strings.Contains(rule, "unknown field") || strings.HasPrefix(rule, "must be well formed") ||
 		strings.HasPrefix(rule, "must be ") && strings.Contains(rule, ", not ")

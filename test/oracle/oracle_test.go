@@ -44,7 +44,7 @@ func startAPIServer(t *testing.T) APIServer {
 	return APIServer{p, client}
 }
 
-// requireParts skips the test where the API server was not built. The full test run builds it.
+// requireParts skips the test if the API server was not built. The full test run builds it.
 func requireParts(t *testing.T) (dir string) {
 	t.Helper()
 	dir, err := filepath.Abs("../../.cache/parts")
@@ -57,9 +57,9 @@ func requireParts(t *testing.T) (dir string) {
 	return dir
 }
 
-func TestWeTakeWhatKubernetesTakes(t *testing.T) {
+func TestVerdictsMatchKubernetes(t *testing.T) {
 	claim.Shows(t, "Admission",
-		"a real kube-apiserver and the node take and refuse the same of a thousand manifests, for the same fields, but for what is listed with its reason",
+		"a real kube-apiserver and the node accept and refuse the same of a thousand manifests, for the same fields, except differences that are listed with reasons",
 	)
 	cases, err := Read("testdata/corpus")
 	if err != nil {

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Verdict holds a judge's answer to a manifest.
+// Verdict is a judge's answer to a manifest.
 type Verdict struct {
 	Taken  bool
-	Fields []string // that are wrong, sorted; none if it does not decode
-	Why    string   // in the judge's words, for people
+	Fields []string // the invalid fields, sorted; none if it does not decode
+	Why    string   // the judge's message
 }
 
-// String is the short form of a verdict, without its words.
+// String returns the verdict without its message.
 func (v Verdict) String() string {
 	switch {
 	case v.Taken:
@@ -29,7 +29,7 @@ func refused(fields []string, why string) Verdict {
 	return Verdict{Fields: slices.Compact(fields), Why: why}
 }
 
-// Difference tells how two judges differ about one manifest; empty if they agree.
+// Difference describes how two verdicts differ, or returns "" if they agree.
 func Difference(apiserver, node Verdict) string {
 	if apiserver.String() == node.String() {
 		return ""

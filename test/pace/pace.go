@@ -1,6 +1,6 @@
-// Package pace fits the limits of tests to the machine. A limit says what would
-// be a failure, not what is usual; on a machine that is emulated in software
-// what is usual takes many times as long, and only there are limits wider.
+// Package pace adapts the time limits of tests to the machine. A limit is far above the usual time,
+// and exceeding it is a failure. Only on a machine that is emulated in software do limits widen:
+// everything takes many times as long there.
 package pace
 
 import (
@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// Env says how many times slower than usual the machine is.
+// Env names the variable that says how many times slower than usual the machine is.
 const Env = "NODAL_PACE"
 
-// Of is a limit as this machine needs it.
+// Of returns a limit for this machine.
 func Of(limit time.Duration) time.Duration {
 	slower, err := strconv.Atoi(os.Getenv(Env))
 	if err != nil || slower < 1 {

@@ -17,8 +17,8 @@ import (
 	"nodal/test/rig"
 )
 
-// marked is a fenced block below the comment that has it run and says what it
-// has to show.
+// marked matches a fenced block below a comment that makes the test run it. The comment holds the
+// wanted output.
 var marked = regexp.MustCompile("(?s)<!-- run, want: ([^\n]+) -->\n```sh\n(.*?)```")
 
 func TestTheCommandsOfTheReadmeWork(t *testing.T) {
@@ -43,8 +43,8 @@ func TestTheCommandsOfTheReadmeWork(t *testing.T) {
 	d.Await("the example is gone", func(p daemon.Pods) bool { return p.Gone("web") })
 }
 
-// shell runs commands as a reader would who pastes them, and stops at the first
-// that fails: curl is told to count an HTTP error as a failure.
+// shell runs commands as if a reader had pasted them, and stops at the first failure. curl is made
+// to fail on an HTTP error.
 func shell(t *testing.T, d *daemon.Daemon, commands string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)

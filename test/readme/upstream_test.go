@@ -13,7 +13,7 @@ import (
 // upstreamBlock is the command line under "In upstream's place".
 var upstreamBlock = regexp.MustCompile("(?s)```\nbin/kubelet (.*?)\n```")
 
-func TestTheCommandLineOfUpstreamIsTaken(t *testing.T) {
+func TestUpstreamsCommandLineIsAccepted(t *testing.T) {
 	text, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)
@@ -27,7 +27,7 @@ func TestTheCommandLineOfUpstreamIsTaken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// With --version the flags are read, and nothing is started.
+	// With --version the kubelet reads the flags and starts nothing.
 	out, err := exec.Command(kubelet, append(args, "--version")...).CombinedOutput()
 	if err != nil || !strings.HasPrefix(string(out), "nodal kubelet") {
 		t.Errorf("kubelet %s --version: %v\n%s", strings.Join(args, " "), err, out)

@@ -14,7 +14,7 @@ const (
 	maxSlots  = 64
 )
 
-// slot names everything one rig owns on this machine.
+// slot is the number that names everything one rig owns on this machine.
 type slot int
 
 func (s slot) dir() string    { return dirPrefix + strconv.Itoa(int(s)) }
@@ -22,13 +22,14 @@ func (s slot) bridge() string { return fmt.Sprintf("nrig%d", s) }
 func (s slot) subnet() string { return fmt.Sprintf("10.88.%d.0/24", s) }
 func (s slot) lock() string   { return fmt.Sprintf("@nodal-rig-%d", s) }
 
-// DriverEnv is "systemd" where systemd, and not the runtime, is to make cgroups.
+// DriverEnv names a variable: with the value "systemd", systemd makes the cgroups instead of the
+// runtime.
 const DriverEnv = "NODAL_CGROUP_DRIVER"
 
 func systemdCgroups() bool { return os.Getenv(DriverEnv) == "systemd" }
 
-// cgroup is the parent of every pod's. To systemd each dash in a slice's name is
-// a level of the tree, so there it has none.
+// cgroup returns the parent of all pods' cgroups. It has no dash where systemd makes cgroups: each
+// dash in a slice's name is a level of the tree.
 func (s slot) cgroup() string {
 	if systemdCgroups() {
 		return fmt.Sprintf("nodalrig%d.slice", s)
@@ -36,8 +37,8 @@ func (s slot) cgroup() string {
 	return fmt.Sprintf("/nodal-rig-%d", s)
 }
 
-// claim takes the first free slot. The returned listener is the claim: the
-// kernel drops it with this process, so a crash cannot block a slot for good.
+// claim takes the first free slot. The returned listener holds it. The kernel closes the listener
+// with this process, so a crash blocks no slot.
 func claim() (slot, net.Listener, error) {
 	for s := range slot(maxSlots) {
 		l, err := net.Listen("unix", s.lock())
@@ -63,8 +64,8 @@ func (s slot) claimed() bool {
 	return false
 }
 
-// foreignSubnet reports whether an interface other than our own bridge already
-// has an address in the slot's subnet.
+// foreignSubnet reports whether an interface other than our own bridge has an address in the slot's
+// subnet.
 func foreignSubnet(s slot) bool {
 	_, subnet, err := net.ParseCIDR(s.subnet())
 	if err != nil {
@@ -88,7 +89,7 @@ func foreignSubnet(s slot) bool {
 	return false
 }
 
-// leftover reports whether a run that died left something in the slot.
+// leftover reports whether a dead run has left something in the slot.
 func (s slot) leftover() bool {
 	_, err := os.Stat(s.dir())
 	return err == nil || len(remains(s)) > 0

@@ -10,9 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// restrict_oom_score_adj: without CAP_SYS_RESOURCE no sandbox may lower its
-// score, and every one would fail to start.
-// The opt plugin's path: its default is outside of our directory.
+// restrict_oom_score_adj: without CAP_SYS_RESOURCE no sandbox may lower its score, and each would
+// fail to start. The opt plugin's path: its default is outside our directory.
 var configTemplate = template.Must(template.New("config").Parse(`version = 2
 root = "{{.Dir}}/root"
 state = "{{.Dir}}/state"
@@ -59,16 +58,15 @@ var networkTemplate = template.Must(template.New("network").Parse(`{
 }
 `))
 
-// hostsTemplate has containerd ask the rig's registry for images of nodal.test,
-// so that a manifest need not know its port.
+// hostsTemplate makes containerd pull images of nodal.test from the rig's registry, so that
+// manifests need not contain its port.
 var hostsTemplate = template.Must(template.New("hosts").Parse(`server = "http://{{.Registry}}/v2/nodal.test"
 [host."http://{{.Registry}}/v2/nodal.test"]
   capabilities = ["pull", "resolve"]
   override_path = true
 `))
 
-// writeConfig lays out the rig's directory: containerd's configuration and the
-// network that its pods join.
+// writeConfig writes containerd's configuration, and that of its pods' network.
 func (r *Runtime) writeConfig() error {
 	for _, d := range []string{"root", "state", "tmp", "cni", "ipam", "runc", "opt", "hosts/nodal.test"} {
 		if err := os.MkdirAll(filepath.Join(r.Dir, d), 0o711); err != nil {
@@ -95,8 +93,8 @@ func (r *Runtime) writeConfig() error {
 	return nil
 }
 
-// snapshotter tries a real overlay mount, since a kernel that lists overlayfs
-// may still refuse it on this filesystem (overlay on overlay, for one).
+// snapshotter returns overlayfs if a real mount works: a kernel that lists overlayfs may still
+// refuse it on this file system (overlay on overlay, for one).
 func snapshotter(dir string) string {
 	trial := filepath.Join(dir, "trial")
 	defer os.RemoveAll(trial)

@@ -8,11 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Disk has containerd keep images and containers on a disk of its own, of so many
-// bytes: one that a test can fill.
+// Disk puts containerd's images and containers on a file system of this many bytes, which a test
+// can fill.
 func Disk(bytes int64) Option { return func(r *Runtime) { r.disk = bytes } }
 
-// DiskDir returns the place where that disk is mounted.
+// DiskDir returns where that file system is mounted.
 func (r *Runtime) DiskDir() string {
 	if r.bundle != "" {
 		return filepath.Join(r.Dir, "runtime", "containerd")
@@ -20,7 +20,7 @@ func (r *Runtime) DiskDir() string {
 	return filepath.Join(r.Dir, "root")
 }
 
-// mountDisk is undone with all that is mounted in the rig's directory.
+// mountDisk mounts that file system. It is unmounted with all other mounts in the rig's directory.
 func (r *Runtime) mountDisk() error {
 	if r.disk == 0 {
 		return nil

@@ -34,10 +34,10 @@ type registry struct {
 	host   string
 
 	mu   sync.Mutex
-	sent map[string]int // how often each blob was asked for, by digest
+	sent map[string]int // the number of requests for each blob, by digest
 }
 
-// repositories maps the short name a test says to what a manifest shows.
+// repositories maps the short names of tests to the names in manifests.
 var repositories = map[string]string{
 	"pause":   "nodal.test/pause:1",
 	"probe":   "nodal.test/probe:1",
@@ -63,7 +63,7 @@ func serveImages() (*registry, error) {
 	return r, nil
 }
 
-// counting notes which blobs a registry is asked for.
+// counting counts the requests for each blob of a registry.
 func (r *registry) counting(registry http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		if _, digest, ok := strings.Cut(request.URL.Path, "/blobs/"); ok && request.Method == http.MethodGet {
@@ -83,9 +83,9 @@ func (r *registry) reference(short string) string {
 	return r.host + "/" + repository
 }
 
-// pushes are apart from http.DefaultTransport: an httptest.Server closes that one's idle
-// connections when it ends, and breaks requests of tests beside it that are about to begin.
-var pushes = &http.Transport{DisableKeepAlives: true} // and no proxy
+// pushes has connections of its own: when an httptest.Server closes, it closes the idle connections
+// of http.DefaultTransport, and with them the requests of other tests.
+var pushes = &http.Transport{DisableKeepAlives: true} // no proxy either
 
 func (r *registry) push(reference string, image v1.Image) error {
 	ref, err := name.ParseReference(reference, name.Insecure)
@@ -98,10 +98,9 @@ func (r *registry) push(reference string, image v1.Image) error {
 	return nil
 }
 
-// Image is the reference to use in a manifest: "probe", its second version
-// "probe2", "busybox" or "pause" are there from the start. Any other name is
-// taken as a repository of the rig's registry, such as one that Push made. The
-// names without a registry's address work too: nodal.test/busybox:1.
+// Image returns the reference to use in a manifest. "probe", its second version "probe2", "busybox"
+// and "pause" exist from the start. Any other name is a repository of the rig's registry, such as
+// one made by Push. The names work without the registry's address too: nodal.test/busybox:1.
 func (r *Runtime) Image(short string) string { return r.registry.reference(short) }
 
 // Push puts an image into the rig's registry and returns its reference.
@@ -110,14 +109,14 @@ func (r *Runtime) Push(repository string, image v1.Image) (string, error) {
 	return reference, r.registry.push(reference, image)
 }
 
-// Sent counts the requests to the rig's registry for a blob.
+// Sent returns the number of requests to the rig's registry for a blob.
 func (r *Runtime) Sent(digest v1.Hash) int {
 	r.registry.mu.Lock()
 	defer r.registry.mu.Unlock()
 	return r.registry.sent[digest.String()]
 }
 
-// builtImages builds the test images once for a test binary.
+// builtImages builds the test images, once for each test binary.
 var builtImages = sync.OnceValues(func() (map[string]v1.Image, error) {
 	probe, err := probeBinary()
 	if err != nil {
@@ -148,8 +147,8 @@ var builtImages = sync.OnceValues(func() (map[string]v1.Image, error) {
 	return images, nil
 })
 
-// probeBinary compiles the probe, or takes the one NODAL_PROBE names: a full
-// test run compiles it once for all packages, and a machine without Go needs it.
+// probeBinary compiles the probe, or reads the one that NODAL_PROBE names: a full test run compiles
+// it once for all packages, and a machine without Go needs it.
 func probeBinary() ([]byte, error) {
 	if path := os.Getenv("NODAL_PROBE"); path != "" {
 		return os.ReadFile(path)
@@ -168,7 +167,7 @@ func probeBinary() ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// busyboxFiles is Debian's static busybox with a link for every applet.
+// busyboxFiles returns Debian's static busybox with a link for every applet.
 func busyboxFiles() ([]file, error) {
 	path, err := exec.LookPath("busybox")
 	if err != nil {
@@ -205,8 +204,7 @@ func busyboxFiles() ([]file, error) {
 	return files, nil
 }
 
-// file is one entry of an image's only layer; a name ending in a slash is a
-// directory.
+// file is one entry of an image's only layer; a name that ends in a slash is a directory.
 type file struct {
 	name string
 	data []byte
@@ -242,8 +240,8 @@ func buildImage(files []file, entry, args []string) (v1.Image, error) {
 	if err := w.Close(); err != nil {
 		return nil, err
 	}
-	// Compressed once: every rig pushes it, and under the race detector that takes
-	// longer than all else that a rig does.
+	// Compressed once: every rig pushes it. Under the race detector compressing takes longer than
+	// all else that a rig does.
 	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(layerTar.Bytes())), nil
 	}, tarball.WithCompressedCaching, tarball.WithCompressionLevel(gzip.BestSpeed))
@@ -262,7 +260,7 @@ func buildImage(files []file, entry, args []string) (v1.Image, error) {
 	})
 }
 
-// rootFS keeps the layer digests that a replaced configuration must still name.
+// rootFS returns the layer digests that a replaced configuration must still name.
 func rootFS(image v1.Image) v1.RootFS {
 	config, err := image.ConfigFile()
 	if err != nil {
@@ -271,8 +269,7 @@ func rootFS(image v1.Image) v1.RootFS {
 	return config.RootFS
 }
 
-// Save writes one of the test images as docker save would, under the name that
-// manifests use.
+// Save writes a test image in the format of docker save, under its name in manifests.
 func Save(w io.Writer, short string) error {
 	images, err := builtImages()
 	if err != nil {

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// RunEnv marks the processes of one test run: every process started below it
-// inherits the variable, wherever it ends up.
+// RunEnv names the variable that marks the processes of one test run. Every process below it
+// inherits the variable.
 const RunEnv = "NODAL_TEST_RUN"
 
-// Machine lists, at one moment, the things that tests are likely to leave behind.
+// Machine lists what tests are likely to leave behind, at one moment.
 type Machine struct {
 	Processes []string
 	Mounts    []string
@@ -24,8 +24,8 @@ type Machine struct {
 	Cgroups   []string
 }
 
-// Snapshot lists the machine's processes, mounts, named network namespaces,
-// bridges, host ports, tables of nftables and cgroups.
+// Snapshot lists the machine's processes, mounts, named network namespaces, bridges, host ports,
+// nftables tables and cgroups.
 func Snapshot() Machine {
 	var m Machine
 	for _, p := range processes() {
@@ -35,7 +35,7 @@ func Snapshot() Machine {
 	for _, dir := range []string{"/run/netns", "/var/run/netns"} {
 		entries, err := os.ReadDir(dir)
 		if err != nil {
-			continue // no named namespace was ever made here
+			continue // no named namespace was ever made on this machine
 		}
 		for _, e := range entries {
 			m.NetNS = append(m.NetNS, filepath.Join(dir, e.Name()))
@@ -48,9 +48,8 @@ func Snapshot() Machine {
 	return m
 }
 
-// Leaks names what is on the machine now, was not before, and belongs to
-// tests. Rigs of other test runs that are still going do not count. It
-// gives what is on its way out a few seconds.
+// Leaks lists what tests have added to the machine since before. Rigs of other test runs in
+// progress do not count. It waits some seconds for what is going away.
 func Leaks(before Machine) []string {
 	var found []string
 	eventually(20*time.Second, func() bool {
@@ -90,8 +89,8 @@ func leaks(before Machine) []string {
 
 func processKey(p process) string { return fmt.Sprintf("%d@%s", p.pid, p.started) }
 
-// fromTests reports whether a process carries this run's mark or lives on a
-// rig's files, whose owner is gone.
+// fromTests reports whether a process carries this run's mark, or uses files of a rig whose owner
+// is gone.
 func fromTests(p process) bool {
 	if p.pid == os.Getpid() || ancestor(p.pid) {
 		return false
@@ -103,8 +102,8 @@ func fromTests(p process) bool {
 	return strings.Contains(text, dirPrefix) && !busyRig(text)
 }
 
-// ancestor reports whether pid is above this process: the make run and shell
-// that carry the mark as well.
+// ancestor reports whether pid is an ancestor of this process: make and the shell carry the mark
+// too.
 func ancestor(pid int) bool {
 	for above := os.Getppid(); above > 0; {
 		if above == pid {
@@ -119,7 +118,7 @@ func ancestor(pid int) bool {
 	return false
 }
 
-// busyRig reports whether text names something of a rig that is in use.
+// busyRig reports whether text names something of a rig in use.
 func busyRig(text string) bool {
 	for s := range slot(maxSlots) {
 		named := slices.ContainsFunc(append(s.bridges(), s.dir(), s.cgroup(), s.table()), func(name string) bool {
@@ -133,8 +132,8 @@ func busyRig(text string) bool {
 	return false
 }
 
-// foreign reports whether a new cgroup lies in a tree that was there before and
-// that tests do not use: whoever manages that tree goes on doing so meanwhile.
+// foreign reports whether a new cgroup lies in a tree that existed before and that tests do not
+// use: its owner keeps changing it.
 func foreign(path string, before []string) bool {
 	for _, root := range cgroupRoots() {
 		rest, ok := strings.CutPrefix(path, root+"/")

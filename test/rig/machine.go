@@ -13,21 +13,20 @@ import (
 	"github.com/moby/sys/mountinfo"
 )
 
-// process holds the facts by which a process's owner is found.
+// process holds the facts that show a process's owner.
 type process struct {
 	pid     int
 	parent  int
-	started string // in clock ticks since boot; with the pid, names it for good
+	started string // in clock ticks since boot; identifies the process together with its pid
 	command string
-	root    string // the line of its mount table that mounts "/"
+	root    string // the line of its mount table for "/"
 	cgroups string
 	environ string
 }
 
 func (p process) String() string { return fmt.Sprintf("process %d (%s)", p.pid, p.command) }
 
-// processes lists every process but the kernel's threads and those that ended
-// while they were read.
+// processes lists all processes, without kernel threads and those that end meanwhile.
 func processes() []process {
 	dirs, _ := filepath.Glob("/proc/[0-9]*") // the pattern is well-formed
 	var all []process
@@ -76,7 +75,7 @@ func readProcess(dir string) (process, bool) {
 	return p, true
 }
 
-// readAll reads a file of a process, which may be gone: then it has nothing.
+// readAll reads a file of a process; for a process that is gone it returns "".
 func readAll(dir, name string) string {
 	data, err := os.ReadFile(filepath.Join(dir, name))
 	if err != nil {
@@ -85,12 +84,12 @@ func readAll(dir, name string) string {
 	return string(data)
 }
 
-// mountpoints lists the mount points of this process's namespace, deepest last.
+// mountpoints returns the mount points of this process's namespace, deepest last.
 func mountpoints() []string {
 	return pointsOf(nil)
 }
 
-// pointsOf lists the mount points that a filter lets through.
+// pointsOf returns the mount points that a filter accepts.
 func pointsOf(filter mountinfo.FilterFunc) []string {
 	mounts, err := mountinfo.GetMounts(filter)
 	if err != nil {
@@ -103,8 +102,7 @@ func pointsOf(filter mountinfo.FilterFunc) []string {
 	return points
 }
 
-// links lists the network interfaces that are bridges or ends of a veth pair,
-// as "name" or "name on bridge".
+// links returns the bridges and the ends of veth pairs, as "name" or "name on bridge".
 func links() []string {
 	entries, err := os.ReadDir("/sys/class/net")
 	if err != nil {
@@ -113,7 +111,7 @@ func links() []string {
 	var names []string
 	for _, e := range entries {
 		dir := filepath.Join("/sys/class/net", e.Name())
-		master, _ := os.Readlink(filepath.Join(dir, "master")) // has none: no error worth a word
+		master, _ := os.Readlink(filepath.Join(dir, "master")) // an interface without a master is no error
 		switch {
 		case exists(filepath.Join(dir, "bridge")):
 			names = append(names, e.Name())
@@ -126,18 +124,18 @@ func links() []string {
 	return names
 }
 
-// cgroupRoots lists the mounted hierarchies, of either version.
+// cgroupRoots returns the mounted hierarchies of either version.
 func cgroupRoots() []string {
 	return pointsOf(mountinfo.FSTypeFilter("cgroup", "cgroup2"))
 }
 
-// cgroupDirs lists the cgroups at and below name in every hierarchy, parents first.
+// cgroupDirs returns the cgroups at and below name in every hierarchy, parents first.
 func cgroupDirs(name string) []string {
 	var dirs []string
 	for _, root := range cgroupRoots() {
 		walk := func(path string, d fs.DirEntry, err error) error {
 			if errors.Is(err, fs.ErrNotExist) {
-				return nil // removed while we walked
+				return nil // the cgroup was removed during the walk
 			}
 			if err == nil && d.IsDir() && path != root {
 				dirs = append(dirs, path)
@@ -145,7 +143,7 @@ func cgroupDirs(name string) []string {
 			return err
 		}
 		if err := filepath.WalkDir(filepath.Join(root, name), walk); err != nil {
-			continue // a hierarchy that goes away has nothing to list
+			continue // a hierarchy that goes away has no cgroups
 		}
 	}
 	return dirs

@@ -9,8 +9,8 @@ import (
 	runtimev1 "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// LoseNetwork takes the description of the pods' network away, as on a machine without one, and
-// returns once containerd knows. Running pods keep their addresses.
+// LoseNetwork removes the configuration of the pods' network, and returns once containerd has
+// noticed. Running pods keep their addresses.
 func (r *Runtime) LoseNetwork() error {
 	path := r.network()
 	text, err := os.ReadFile(path)
@@ -24,8 +24,8 @@ func (r *Runtime) LoseNetwork() error {
 	return r.waitNetwork(false)
 }
 
-// RegainNetwork undoes LoseNetwork. Containerd looks at files that are written, and
-// not at those that are moved to where it looks.
+// RegainNetwork undoes LoseNetwork. containerd notices files that are written, but not files that
+// are moved into its directory.
 func (r *Runtime) RegainNetwork() error {
 	if err := os.WriteFile(r.network(), r.lost, 0o600); err != nil {
 		return fmt.Errorf("write the network: %w", err)
@@ -34,7 +34,7 @@ func (r *Runtime) RegainNetwork() error {
 	return r.waitNetwork(true)
 }
 
-// waitNetwork waits for containerd to find the network ready, or not ready.
+// waitNetwork waits until containerd reports the network as ready, or not ready.
 func (r *Runtime) waitNetwork(ready bool) error {
 	return r.waitFor("the network", func(ctx context.Context) error {
 		status, err := r.CRI().Status(ctx, &runtimev1.StatusRequest{})
@@ -50,7 +50,7 @@ func (r *Runtime) waitNetwork(ready bool) error {
 	})
 }
 
-// network is the file that describes the pods' network.
+// network returns the file with the configuration of the pods' network.
 func (r *Runtime) network() string {
 	if r.own != nil {
 		return r.own.config.Places().Conflist

@@ -18,9 +18,8 @@ import (
 	"nodal/test/pace"
 )
 
-// BundleEnv names a directory with the bundle that the kubelet brings along.
-// Rigs then run the containerd of that, as a node runs its own, and not the
-// machine's.
+// BundleEnv names the variable with the directory of the kubelet's own bundle. Rigs then run the
+// containerd of the bundle, as a node does, and not the machine's.
 const BundleEnv = "NODAL_RIG_BUNDLE"
 
 // own is the containerd of a bundle.
@@ -29,7 +28,7 @@ type own struct {
 	running *hostruntime.Runtime
 }
 
-// Bundle runs the containerd of the bundle in a directory.
+// Bundle makes the rig run the containerd of the bundle in a directory.
 func Bundle(dir string) Option { return func(r *Runtime) { r.bundle = dir } }
 
 func (r *Runtime) useBundle() error {
@@ -50,7 +49,7 @@ func (r *Runtime) useBundle() error {
 	return nil
 }
 
-// podNetwork is the network of the pods of a runtime.
+// podNetwork returns the network of a runtime's pods.
 func podNetwork(c hostruntime.Config, subnets ...netip.Prefix) *podnet.Network {
 	return podnet.New(podnet.Config{Places: podnet.Places(c.Places()), CIDRs: subnets, Reopens: len(c.Index) > 0})
 }
@@ -72,7 +71,8 @@ func (o *own) start(r *Runtime) (err error) {
 	return o.configureRegistry(r)
 }
 
-// configureRegistry leads containerd to the rig's registry, as the machine's is.
+// configureRegistry makes containerd pull from the rig's registry, as the machine's containerd
+// does.
 func (o *own) configureRegistry(r *Runtime) error {
 	dir := filepath.Join(hostruntime.RegistriesDir(r.Dir), "nodal.test")
 	var text strings.Builder
@@ -98,8 +98,7 @@ func (o *own) kill(pid int) error {
 	return o.running.Close()
 }
 
-// cleanOwn takes away what a containerd of a bundle has outside of the directory
-// of the slot, if one ran there.
+// cleanOwn removes what a bundle's containerd has left outside the directory of the slot.
 func (s slot) cleanOwn() error {
 	if _, err := os.Stat(filepath.Join(s.dir(), "runtime")); err != nil {
 		return nil
@@ -111,12 +110,13 @@ func (s slot) cleanOwn() error {
 	return hostruntime.Clean(ctx, c)
 }
 
-// bridges lists the possible names of a rig's bridge: the rig's, or that of a containerd of a
-// bundle.
+// bridges returns the possible names of a rig's bridge: the rig's own, and that of a bundle's
+// containerd.
 func (s slot) bridges() []string { return []string{s.bridge(), "nd-" + hostruntime.ID(s.dir())[:6]} }
 
-// table returns the nftables table of a containerd of a bundle.
+// table returns the nftables table of a bundle's containerd.
 func (s slot) table() string { return ownTables + hostruntime.ID(s.dir()) }
 
-// state is short: a unix address has 108 bytes, and those of shims go below it.
+// state returns the state directory. It is short: a unix address has 108 bytes, and the shims'
+// sockets go below it.
 func (s slot) state() string { return filepath.Join(s.dir(), "x") }

@@ -9,21 +9,21 @@ import (
 	"github.com/google/nftables"
 )
 
-// addresses returns the prefix of all addresses of the slot's pods.
+// addresses returns the prefix that all addresses of the slot's pods share.
 func (s slot) addresses() string { return strings.TrimSuffix(s.subnet(), "0/24") }
 
 const (
-	podChains = "CNI-DN-" // of the plugin; those that it shares among all pods stay
+	podChains = "CNI-DN-" // the plugin's chains of one pod; the chains for all pods stay
 	leadsTo   = " to "
 	ownTables = "nodal-"
 )
 
-// portMappings lists the chains of iptables that lead from the host's ports to pods,
-// with the pods' addresses.
+// portMappings returns the iptables chains that lead from host ports to pods, with the pods'
+// addresses.
 func portMappings() []string {
 	rules, err := exec.Command("iptables-save", "-t", "nat").Output()
 	if err != nil {
-		return nil // a machine without it has none
+		return nil // without iptables there are none
 	}
 	return portChains(string(rules))
 }
@@ -47,7 +47,7 @@ func portChains(rules string) []string {
 	return found
 }
 
-// tables lists the tables of nftables that nodes make, or the plugin for them.
+// tables returns the nftables tables that nodes or their plugins make.
 func tables() []string {
 	conn, err := nftables.New()
 	if err != nil {
@@ -55,7 +55,7 @@ func tables() []string {
 	}
 	all, err := conn.ListTables()
 	if err != nil {
-		return nil // only root may look
+		return nil // only root may list tables
 	}
 	var found []string
 	for _, t := range all {
@@ -66,9 +66,9 @@ func tables() []string {
 	return found
 }
 
-// removeChains removes the port mappings into the slot's subnet that a pod
-// killed behind the runtime's back left in iptables. The three chains that the
-// plugin shares among all networks stay, as it leaves them itself.
+// removeChains removes iptables chains into the slot's subnet: those of pods that were killed
+// behind the runtime's back. The three chains that all networks share stay, as the plugin itself
+// leaves them.
 func (s slot) removeChains() error {
 	rules, err := exec.Command("iptables-save", "-t", "nat").Output()
 	if err != nil {
@@ -86,9 +86,8 @@ func (s slot) removeChains() error {
 	return nil
 }
 
-// undoPortMappings turns saved rules into a script that deletes the chains with
-// an address that starts with prefix. It quotes nothing itself: restore reads
-// what save wrote.
+// undoPortMappings turns saved rules into a script that deletes the chains with an address that
+// begins with prefix. It adds no quotes: restore reads what save wrote.
 func undoPortMappings(rules, prefix string) string {
 	var chains []string
 	for line := range strings.Lines(rules) {

@@ -4,9 +4,8 @@ import (
 	"strings"
 )
 
-// owned reports whether a process belongs to the slot: its command line or
-// environment names our directory, its root filesystem lies in it, or it sits
-// in one of our cgroups.
+// owned reports whether a process belongs to the slot: its command line or environment names our
+// directory, its root file system lies in it, or it is in one of our cgroups.
 func (s slot) owned(p process) bool {
 	within := s.dir() + "/"
 	return strings.Contains(p.command+" ", within) ||
@@ -15,7 +14,7 @@ func (s slot) owned(p process) bool {
 		strings.Contains(p.cgroups, s.cgroup()+"/") || strings.Contains(p.cgroups, s.cgroup()+"\n")
 }
 
-// remains names everything of a slot that is still on the machine.
+// remains returns everything of a slot that is still on the machine.
 func remains(s slot) []string {
 	var found []string
 	for _, p := range processes() {

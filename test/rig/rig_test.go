@@ -120,7 +120,7 @@ func TestLeaksNamesAProcessWithTheMarkOfThisRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	want, got := fmt.Sprintf("process %d (sleep 60)", cmd.Process.Pid), ""
-	found := eventually(10*time.Second, func() bool { // it has its name a little after its start
+	found := eventually(10*time.Second, func() bool { // the process has its name a little after its start
 		got = strings.Join(leaks(before), "\n")
 		return strings.Contains(got, want)
 	})
@@ -131,7 +131,7 @@ func TestLeaksNamesAProcessWithTheMarkOfThisRun(t *testing.T) {
 	}
 }
 
-// savedMappings is the output of iptables-save for two pods with a port each.
+// savedMappings is iptables-save's output for two pods with a port each.
 const savedMappings = `*nat
 :CNI-DN-aaa - [0:0]
 :CNI-DN-bbb - [0:0]
@@ -165,8 +165,7 @@ func TestPortMappingsAreNamedByTheirPods(t *testing.T) {
 	}
 }
 
-// startPod runs a pod of one container with nothing but CRI calls and returns
-// the sandbox's id.
+// startPod runs a pod of one container by CRI calls alone, and returns the sandbox's ID.
 func startPod(t *testing.T, rt *Runtime, name string, args []string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -212,7 +211,7 @@ func podIP(t *testing.T, rt *Runtime, id string) string {
 	return status.Status.Network.GetIp()
 }
 
-// get asks until the server in the pod listens.
+// get requests a page until the server in the pod listens.
 func get(t *testing.T, url string) string {
 	t.Helper()
 	client := &http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}} // and no proxy

@@ -25,35 +25,34 @@ const (
 	startTimeout = 60 * time.Second
 )
 
-// Runtime is one private containerd and all that belongs to it.
+// Runtime is one private containerd with everything that belongs to it.
 type Runtime struct {
 	Endpoint     string // "unix:///..."
-	Pid          int    // of containerd; 0 while it is killed
-	Dir          string // holds everything of this rig on disk
-	LogPath      string // containerd's own log
-	CgroupParent string // pods put under here are cleaned up with the rig
+	Pid          int    // containerd's process ID; 0 after Kill
+	Dir          string // the directory of all files of this rig
+	LogPath      string // the path of containerd's log
+	CgroupParent string // the parent of pods' cgroups, which are removed with the rig
 
 	slot     slot
 	lock     net.Listener
 	pause    string
-	disk     int64 // its size; zero: that of the rig's directory
+	disk     int64 // the size of the file system for images; zero: none of its own
 	registry *registry
 	daemon   *exec.Cmd
-	bundle   string // its directory; empty: the machine's containerd
+	bundle   string // the directory of the bundle; empty: the machine's containerd
 	own      *own   // nil: the machine's containerd
 	conn     *grpc.ClientConn
-	lost     []byte // the network that LoseNetwork took away
+	lost     []byte // the network configuration that LoseNetwork removed
 }
 
 // Option changes how a rig is made.
 type Option func(*Runtime)
 
-// SandboxImage holds pods open by another image than the rig's own, by the name that
-// Image takes.
+// SandboxImage makes sandboxes run another image than the rig's own, by its short name.
 func SandboxImage(short string) Option { return func(r *Runtime) { r.pause = short } }
 
-// Containerd starts a containerd for this test and returns once it is ready to
-// run pods. It is stopped, and everything of it removed, when the test ends.
+// Containerd starts a containerd for this test and returns once it is ready to run pods. It is
+// removed with everything that it made when the test ends.
 func Containerd(t testing.TB, opts ...Option) *Runtime {
 	t.Helper()
 	Require(t)
@@ -69,7 +68,7 @@ func Containerd(t testing.TB, opts ...Option) *Runtime {
 	return r
 }
 
-// New is Containerd for a program that is no test. Remove undoes it.
+// New is Containerd for a program that is not a test. Remove undoes it.
 func New(opts ...Option) (*Runtime, error) {
 	if reason := missing(); reason != "" {
 		return nil, fmt.Errorf("start a private containerd: %s", reason)
@@ -117,7 +116,7 @@ func (r *Runtime) create() error {
 	return r.Start()
 }
 
-// socket is short by design: a unix address has 108 bytes, and containerd
+// socket returns the path of the socket. It is short: a unix address has 108 bytes, and containerd
 // appends to it.
 func (r *Runtime) socket() string { return filepath.Join(r.Dir, "c.sock") }
 
@@ -138,8 +137,7 @@ func (r *Runtime) Start() error {
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.Dir = r.Dir
 	cmd.Env = append(os.Environ(), "TMPDIR="+filepath.Join(r.Dir, "tmp"))
-	// Ctrl-C is for the program that owns the rig: it still needs containerd to
-	// take the pods down.
+	// Ctrl-C goes to the program that owns the rig: it needs containerd to remove the pods.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start containerd: %w", err)
@@ -148,7 +146,7 @@ func (r *Runtime) Start() error {
 	return r.waitReady()
 }
 
-// Kill ends containerd with SIGKILL and nothing else: shims and containers stay.
+// Kill ends containerd with SIGKILL. Shims and containers run on.
 func (r *Runtime) Kill() error {
 	if r.Pid == 0 {
 		return nil
@@ -161,12 +159,12 @@ func (r *Runtime) Kill() error {
 	if err := r.daemon.Process.Kill(); err != nil {
 		return fmt.Errorf("kill containerd: %w", err)
 	}
-	r.daemon.Wait() // reports the signal, which is what was asked for
+	r.daemon.Wait() // it reports the signal as an error
 	r.daemon, r.Pid = nil, 0
 	return nil
 }
 
-// waitReady asks until the runtime and its network both say they are ready.
+// waitReady polls until runtime and network are ready.
 func (r *Runtime) waitReady() error { return r.waitFor("containerd", r.ready) }
 
 func (r *Runtime) waitFor(what string, check func(context.Context) error) error {
@@ -200,27 +198,27 @@ func (r *Runtime) ready(ctx context.Context) error {
 	return nil
 }
 
-// Conn is a connection to the runtime that reconnects by itself.
+// Conn returns a connection to the runtime that reconnects by itself.
 func (r *Runtime) Conn() *grpc.ClientConn { return r.conn }
 
-// CRI is the runtime service over Conn.
+// CRI returns a client of the runtime service.
 func (r *Runtime) CRI() runtimev1.RuntimeServiceClient {
 	return runtimev1.NewRuntimeServiceClient(r.conn)
 }
 
-// Images is the image service over Conn.
+// Images returns a client of the image service.
 func (r *Runtime) Images() runtimev1.ImageServiceClient {
 	return runtimev1.NewImageServiceClient(r.conn)
 }
 
-// dial connects with a short backoff: the default of a second would hide how
-// fast a restarted runtime is back.
+// dial connects with a short back-off: the default of a second would hide how soon a restarted
+// runtime is back.
 func dial(endpoint string) (*grpc.ClientConn, error) {
 	conn, err := grpc.NewClient(endpoint,
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff: backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 1.5, MaxDelay: 200 * time.Millisecond},
-			// Left out it is the backoff, and too short for a busy machine.
+			// Its default is the back-off, too short for a busy machine.
 			MinConnectTimeout: 10 * time.Second,
 		}))
 	if err != nil {
@@ -229,7 +227,7 @@ func dial(endpoint string) (*grpc.ClientConn, error) {
 	return conn, nil
 }
 
-// logTail is the end of containerd's log, for a failing test to show.
+// logTail returns the end of containerd's log, for a failing test to show.
 func (r *Runtime) logTail() string {
 	data, err := os.ReadFile(r.LogPath)
 	if err != nil {

@@ -18,12 +18,12 @@ import (
 	"nodal/test/pace"
 )
 
-// Remove undoes New, pods included, then looks whether anything is left.
+// Remove undoes New, including its pods, then checks that nothing is left.
 func (r *Runtime) Remove() error {
 	if r.lock == nil {
 		return nil
 	}
-	defer r.lock.Close() // last: the slot is free when nothing of it is left
+	defer r.lock.Close() // last: the slot is free once nothing of it is left
 	var errs []error
 	if r.conn != nil {
 		errs = append(errs, r.removePods(), r.conn.Close())
@@ -35,9 +35,8 @@ func (r *Runtime) Remove() error {
 	return errors.Join(errs...)
 }
 
-// removePods lets the runtime take its pods down, which is the one way that
-// also returns addresses and port mappings. A runtime that the test killed is
-// started once more for that, and gets back a network that it was without.
+// removePods removes the pods through the runtime, which alone also frees addresses and port
+// mappings. It starts a killed runtime again for that, and gives back a lost network.
 func (r *Runtime) removePods() error {
 	if r.Pid == 0 {
 		if err := r.Start(); err != nil {
@@ -59,7 +58,7 @@ func (r *Runtime) removePods() error {
 	group.SetLimit(4)
 	for _, pod := range pods.Items {
 		group.Go(func() (err error) {
-			// A container whose start was given up just now cannot be removed yet.
+			// A container whose start was just given up cannot be removed yet.
 			eventually(30*time.Second, func() bool {
 				err = r.removePod(ctx, pod.Id)
 				return err == nil || ctx.Err() != nil
@@ -81,8 +80,8 @@ func (r *Runtime) removePod(ctx context.Context, id string) error {
 	return err
 }
 
-// sweep removes what a slot has on the machine without the help of a runtime,
-// and fails if anything stays. It also serves slots whose owner crashed.
+// sweep removes everything of a slot without the help of a runtime, and fails if anything stays. It
+// also serves slots whose owner crashed.
 func sweep(s slot) error {
 	var errs []error
 	errs = append(errs, s.cleanOwn())
@@ -101,8 +100,7 @@ func sweep(s slot) error {
 	return errors.Join(errs...)
 }
 
-// eventually repeats a check until it holds: what the kernel tears down is not
-// gone when the call that asked for it returns.
+// eventually polls a condition: the kernel tears things down after the call has returned.
 func eventually(within time.Duration, check func() bool) bool {
 	deadline := time.Now().Add(pace.Of(within))
 	tick := time.NewTicker(10 * time.Millisecond)
@@ -124,19 +122,19 @@ func (s slot) killAll() error {
 		for _, p := range processes() {
 			if s.owned(p) && p.pid != os.Getpid() {
 				alive = append(alive, p.String())
-				unix.Kill(p.pid, unix.SIGKILL) // the next look tells whether it worked
+				unix.Kill(p.pid, unix.SIGKILL) // the next look shows whether it worked
 			}
 		}
 		return len(alive) == 0
 	})
 	if !gone {
-		return fmt.Errorf("kill what is left of the rig: %s", strings.Join(alive, "; "))
+		return fmt.Errorf("kill the processes left by the rig: %s", strings.Join(alive, "; "))
 	}
 	return nil
 }
 
-// removeShimSockets removes the sockets that killed shims left: containerd 1.6
-// keeps them outside of its state directory.
+// removeShimSockets removes the sockets of killed shims: containerd 1.6 keeps them outside its
+// state directory.
 func (s slot) removeShimSockets() error {
 	addresses, _ := filepath.Glob(filepath.Join(s.dir(), "state/io.containerd.runtime.v2.task/*/*/address"))
 	var errs []error
@@ -165,8 +163,8 @@ func (s slot) unmountAll() error {
 	return errors.Join(errs...)
 }
 
-// removeBridge also removes the host's ends of pods that died with their
-// network namespace: the kernel takes a veth away with its peer.
+// removeBridge also removes the host's ends of pods whose network namespace is gone: the kernel
+// removes a veth with its peer.
 func (s slot) removeBridge() error {
 	for _, bridge := range s.bridges() {
 		if !slices.Contains(links(), bridge) {
@@ -180,20 +178,19 @@ func (s slot) removeBridge() error {
 	return nil
 }
 
-// ownedLink says whether a link is a bridge of the slot or hangs on one.
+// ownedLink reports whether a link is a bridge of the slot or is attached to one.
 func (s slot) ownedLink(link string) bool {
 	return slices.ContainsFunc(s.bridges(), func(bridge string) bool {
 		return link == bridge || strings.HasSuffix(link, " on "+bridge)
 	})
 }
 
-// removeCgroups removes children before parents; a cgroup is busy for a moment
-// after its last process ended. systemd's are stopped, or it would think that
-// the slice is still there.
+// removeCgroups removes children before parents. A cgroup is busy for a moment after its last
+// process has ended. systemd's slices are stopped, or systemd would believe that they still exist.
 func (s slot) removeCgroups() error {
 	var last error
 	if systemdCgroups() {
-		last = exec.Command("systemctl", "stop", s.cgroup()).Run() // fails if there is none
+		last = exec.Command("systemctl", "stop", s.cgroup()).Run() // it fails if there is no such slice
 	}
 	gone := eventually(20*time.Second, func() bool {
 		dirs := cgroupDirs(s.cgroup())

@@ -26,7 +26,7 @@ func (e example) notePid(a *agent.Agent) error {
 	return nil
 }
 
-// clean takes away all that bringUp has made.
+// clean removes everything that bringUp has made.
 func (e example) clean(ctx context.Context) error {
 	if _, err := os.Stat(e.dir); errors.Is(err, fs.ErrNotExist) {
 		e.say("there is no example node")
@@ -47,8 +47,8 @@ func (e example) clean(ctx context.Context) error {
 	return nil
 }
 
-// endKubelet ends the kubelet of a `make run` that is still there, by force if it
-// takes too long: its pods outlive it anyway.
+// endKubelet ends the kubelet that an earlier `make run` has left, by force if it takes too long.
+// Its pods outlive it in any case.
 func (e example) endKubelet(ctx context.Context) error {
 	text, err := os.ReadFile(e.pidFile())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -75,8 +75,7 @@ func (e example) endKubelet(ctx context.Context) error {
 	return nil
 }
 
-// runs says whether a process is this node's kubelet: the number may be
-// somebody else's by now.
+// runs reports whether a process is this node's kubelet: another process may have the ID by now.
 func (e example) runs(pid int) bool {
 	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	return err == nil && bytes.Contains(line, []byte("\x00"+agent.Config{Dir: e.dir}.Root()+"\x00"))

@@ -15,13 +15,13 @@ import (
 	"nodal/test/plane"
 )
 
-// cluster is the example node as the only one of a cluster.
+// cluster is the example node in a cluster of its own.
 type cluster struct {
 	example
 	parts string // directory of the control plane's programs
 }
 
-// stayUp runs the cluster until the context ends, and takes it away.
+// stayUp runs the cluster until the context ends, then removes it.
 func (c cluster) stayUp(ctx context.Context) (err error) {
 	if err := c.sweep(ctx); err != nil {
 		return err
@@ -49,7 +49,7 @@ func (c cluster) stayUp(ctx context.Context) (err error) {
 	return a.Stay(ctx)
 }
 
-// sweep takes the node away, also that of a cluster which was killed.
+// sweep removes the node, also that of a cluster which was killed.
 func (c cluster) sweep(ctx context.Context) error {
 	if _, err := os.Stat(c.dir); errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -57,8 +57,8 @@ func (c cluster) sweep(ctx context.Context) error {
 	return c.clean(ctx)
 }
 
-// startPlane returns when the API server answers. A plane is always there to be
-// stopped.
+// startPlane starts the control plane and returns when the API server answers. Even after an error
+// there is a plane to stop.
 func (c cluster) startPlane(ctx context.Context) (*plane.Plane, error) {
 	dir := filepath.Join(c.dir, "plane")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -77,14 +77,14 @@ func (c cluster) startPlane(ctx context.Context) (*plane.Plane, error) {
 	return p, p.StartControllers()
 }
 
-// join returns when the cluster would give the node pods.
+// join starts the node and returns when the cluster can schedule pods onto it.
 func (c cluster) join(ctx context.Context, p *plane.Plane) (*agent.Agent, error) {
 	way, err := p.Kubeconfig(plane.Node)
 	if err != nil {
 		return &agent.Agent{}, err
 	}
 	a, err := c.startNode(ctx, "--hostname-override", string(plane.Node), "--kubeconfig", way, "--client-ca-file", p.ClientCA(), "--address", "0.0.0.0",
-		"--eviction-hard", "nodefs.available<1%") // a node that is short of disk gets no pods
+		"--eviction-hard", "nodefs.available<1%") // a node with disk pressure gets no pods
 	if err != nil {
 		return a, err
 	}
@@ -104,7 +104,7 @@ func (c cluster) join(ctx context.Context, p *plane.Plane) (*agent.Agent, error)
 	}
 }
 
-// takesPods says why the node is not given pods yet.
+// takesPods returns why the scheduler gives the node no pods yet, or nil.
 func takesPods(ctx context.Context, p *plane.Plane) error {
 	client, err := p.Client()
 	if err != nil {
@@ -131,7 +131,7 @@ func takesPods(ctx context.Context, p *plane.Plane) error {
 	return fmt.Errorf("the API server says %s to GET of the node, which is not ready", answer.Status)
 }
 
-// guide tells how to reach the cluster.
+// guide prints how to reach the cluster.
 func (c cluster) guide(p *plane.Plane) error {
 	admin, err := p.Kubeconfig(plane.Admin)
 	if err != nil {
@@ -150,6 +150,6 @@ The cluster is up, and its node is ready. In another terminal, in this directory
   log of the kubelet       %[4]s
   logs of the control plane %[5]s
 
-Ctrl-C takes all of it away.`, admin, p.Program("kubectl"), manifest, filepath.Join(c.dir, "agent.log"), filepath.Join(p.Dir, "*.log"))
+Ctrl-C removes all of it.`, admin, p.Program("kubectl"), manifest, filepath.Join(c.dir, "agent.log"), filepath.Join(p.Dir, "*.log"))
 	return nil
 }

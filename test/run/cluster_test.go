@@ -28,7 +28,7 @@ func TestTheClusterTakesThePodAndGoes(t *testing.T) {
 		ended <- c.stayUp(ctx)
 		write.Close()
 	}()
-	said := readUntil(read, "Ctrl-C takes all of it away.")
+	said := readUntil(read, "Ctrl-C removes all of it.")
 	go io.Copy(io.Discard, read) // until the pipe is closed
 	if config := between(said, "export KUBECONFIG=", "\n"); config == "" {
 		t.Errorf("it did not come up:\n%s", said)
@@ -44,7 +44,7 @@ func TestTheClusterTakesThePodAndGoes(t *testing.T) {
 		kubectl("apply", "-f", manifest)
 		kubectl("wait", "--for=condition=Available", "apiservice/v1beta1.metrics.k8s.io", "--timeout=60s")
 		kubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=60s")
-		// It writes the page after its start.
+		// The page is written after the start.
 		if page := kubectl("exec", "web", "--", "sh", "-c", "until cat /tmp/index.html; do sleep 0.1; done"); !strings.Contains(page, "hello from a pod") {
 			t.Errorf("the pod has the page %q", page)
 		}
@@ -58,7 +58,7 @@ func TestTheClusterTakesThePodAndGoes(t *testing.T) {
 	}
 }
 
-// readUntil reads what is said up to some words, or all of it.
+// readUntil reads text up to some words, or to the end.
 func readUntil(r io.Reader, words string) string {
 	var said strings.Builder
 	for buffer := make([]byte, 4096); !strings.Contains(said.String(), words); {

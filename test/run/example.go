@@ -18,7 +18,7 @@ import (
 
 const (
 	manifest = "docs/examples/web.yaml"
-	patience = time.Minute // for the example to answer
+	patience = time.Minute // how long the example may take to answer
 )
 
 // startExample posts the example pod and waits until it answers at its address.
@@ -42,7 +42,7 @@ func startExample(ctx context.Context, conn *grpc.ClientConn) (string, error) {
 	return page, awaitAnswer(ctx, page)
 }
 
-// awaitAnswer waits until the program in the container listens.
+// awaitAnswer waits until the program in the container answers.
 func awaitAnswer(ctx context.Context, page string) error {
 	for {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, page, nil)
@@ -61,7 +61,7 @@ func awaitAnswer(ctx context.Context, page string) error {
 	}
 }
 
-// importImage hands the node the example's image, as kubelet images import does.
+// importImage imports the example's image into the node, as kubelet images import does.
 func importImage(ctx context.Context, conn *grpc.ClientConn) error {
 	call, err := nodev1.NewImagesServiceClient(conn).ImportImages(ctx)
 	if err != nil {
@@ -84,8 +84,8 @@ func importImage(ctx context.Context, conn *grpc.ClientConn) error {
 	}
 }
 
-// chunks sends what is written. After the node has refused the rest, a write
-// fails with io.EOF, and the reason comes with the answer.
+// chunks sends what is written to it. If the node refuses the rest, a write fails with io.EOF, and
+// the answer holds the reason.
 type chunks struct {
 	call nodev1.ImagesService_ImportImagesClient
 }

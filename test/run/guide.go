@@ -7,8 +7,7 @@ import (
 	"nodal/test/agent"
 )
 
-// guide tells how to reach what was brought up. Its commands are the README's,
-// with the variables that the README uses.
+// guide returns how to reach the node. It sets the variables that the README's commands use.
 func guide(a *agent.Agent, page, dashboard string) string {
 	return fmt.Sprintf(`
 The node runs, and so does its example pod:
@@ -45,6 +44,6 @@ The README goes on from here.
   log of containerd      %[6]s
   logs of containers     %[7]s
 
-Ctrl-C ends the kubelet, and the pod goes on; make clean-node takes all of it away.
+Ctrl-C ends the kubelet, and the pod runs on; make clean-node removes everything.
 `, page, a.Socket, a.Root(), a.Ports.Secure, filepath.Join(a.Dir, "agent.log"), filepath.Join(a.Root(), "runtime/containerd.log"), a.PodLogs(), dashboard)
 }

@@ -1,10 +1,8 @@
-// Command run is the example node behind `make run`: the kubelet that was just
-// built with the container runtime that it brings along, and one pod that
-// answers. Ctrl-C ends the kubelet; the pod goes on, and the next `make run`
-// takes over. `make clean-node` (-clean) takes all of it away.
+// Command run is the example node behind `make run`: the kubelet that was just built, with its own
+// container runtime, and one pod that answers. Ctrl-C ends the kubelet; the pod runs on, and the
+// next `make run` adopts it. `make clean-node` (-clean) removes all of it.
 //
-// With -cluster it is the cluster of one node behind `make cluster`, which Ctrl-C
-// takes away.
+// With -cluster it is the cluster of one node behind `make cluster`, which Ctrl-C removes.
 package main
 
 import (
@@ -23,8 +21,8 @@ import (
 
 func main() {
 	var e example
-	clean := flag.Bool("clean", false, "take the example node away")
-	parts := flag.String("cluster", "", "have the node join a control plane, whose programs are in a `directory`")
+	clean := flag.Bool("clean", false, "remove the example node")
+	parts := flag.String("cluster", "", "join the node to a control plane with the programs in this `directory`")
 	flag.StringVar(&e.kubelet, "kubelet", "bin/kubelet", "`path` of the binary to run")
 	flag.StringVar(&e.dir, "dir", "/var/lib/nodal-example", "`directory` of the node")
 	flag.Parse()
@@ -62,11 +60,11 @@ func (e example) stayUp(ctx context.Context) (err error) {
 	if err := a.Stay(ctx); err != nil {
 		return err
 	}
-	e.say("\nending the kubelet; the pod goes on. make run takes over again, make clean-node takes it all away.")
+	e.say("\nending the kubelet; the pod runs on. make run adopts it, make clean-node removes everything.")
 	return a.Stop()
 }
 
-// bringUp returns when the example pod answers.
+// bringUp starts the node and returns when the example pod answers.
 func (e example) bringUp(ctx context.Context) (_ *agent.Agent, err error) {
 	a, err := e.startNode(ctx)
 	defer func() {
@@ -95,7 +93,7 @@ func (e example) bringUp(ctx context.Context) (_ *agent.Agent, err error) {
 	return a, nil
 }
 
-// startNode returns when the node answers and has the example's image.
+// startNode starts the node and imports the example's image.
 func (e example) startNode(ctx context.Context, flags ...string) (*agent.Agent, error) {
 	a := agent.New(agent.Config{
 		Binary: e.kubelet, Dir: e.dir, Socket: socketPath(e.dir), Flags: flags,
@@ -117,7 +115,7 @@ func (e example) startNode(ctx context.Context, flags ...string) (*agent.Agent, 
 	return a, importImage(ctx, conn)
 }
 
-// socketPath is the usual one, unless a node uses it already.
+// socketPath returns the usual path, unless another node uses it.
 func socketPath(dir string) string {
 	const usual = "/run/nodal/node.sock"
 	if _, err := os.Stat(usual); errors.Is(err, os.ErrNotExist) {
@@ -126,8 +124,8 @@ func socketPath(dir string) string {
 	return filepath.Join(dir, "n.sock")
 }
 
-// freeFrom is the first free port from one on. The last digit stays, so two
-// searches never end at the same port.
+// freeFrom returns the first free port among port, port+10 and so on. The last digit stays, so that
+// two searches never find the same port.
 func freeFrom(port int) int {
 	for !agent.Free(port) {
 		port += 10

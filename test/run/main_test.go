@@ -56,7 +56,7 @@ func TestTheExampleNodeAnswersGoesOnAndGoes(t *testing.T) {
 	if again := "http://" + between(out.String()[strings.LastIndex(out.String(), "curl http://"):], "curl http://", "\n"); again != page {
 		t.Errorf("the pod moved from %s to %s", page, again)
 	}
-	// clean ends this one by its process.
+	// clean ends this kubelet by its process ID.
 }
 
 func between(text, begin, end string) string {

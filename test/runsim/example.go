@@ -18,8 +18,8 @@ const patience = 30 * time.Second
 //go:embed pods.yaml
 var examples string
 
-// applyExamples posts the example pods and waits until web, the one that the
-// README goes on with, is ready. Others never get that far.
+// applyExamples posts the example pods and waits until web is ready, which the README's commands
+// use. Some of the others never become ready.
 func applyExamples(ctx context.Context, conn *grpc.ClientConn) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

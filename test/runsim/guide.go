@@ -7,8 +7,7 @@ import (
 	"nodal/test/agent"
 )
 
-// guide tells how to reach what was brought up, with the variables that the
-// README uses.
+// guide returns how to reach the node, with the variables that the README uses.
 func guide(a *agent.Agent, page string) string {
 	return fmt.Sprintf(`
 The node runs on a simulated runtime, with five example pods. See it in a browser:

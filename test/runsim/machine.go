@@ -11,15 +11,15 @@ import (
 	"nodal/sim/cri"
 )
 
-// talk is the pause between the lines that a running container prints.
+// talk is the interval between the lines that a container prints.
 const talk = 2 * time.Second
 
-// machine is the pretended runtime.
+// machine is the simulated runtime.
 type machine struct {
 	endpoint string
 	server   *cri.Server
 	served   chan error
-	quiet    chan struct{} // closed to end the talking
+	quiet    chan struct{} // closed to end the output
 	work     sync.WaitGroup
 }
 
@@ -42,8 +42,8 @@ func (m *machine) stop() error {
 	return <-m.served
 }
 
-// images are the ones that lie on the machine, and those whose pull is worth
-// watching. Every other reference can be pulled at once.
+// images returns the images on the machine, and those whose pull takes a while. Every other
+// reference can be pulled at once.
 func images() []cri.Image {
 	return []cri.Image{
 		{Ref: "nodal.test/busybox:1", Size: 2 << 20, Local: true},
@@ -54,8 +54,7 @@ func images() []cri.Image {
 	}
 }
 
-// chatter has every running container print a line now and then, so that who
-// follows a log sees it grow.
+// chatter makes every running container print a line now and then, so that a followed log grows.
 func (m *machine) chatter() {
 	tick := time.NewTicker(talk)
 	defer tick.Stop()
@@ -67,15 +66,15 @@ func (m *machine) chatter() {
 		}
 		for _, c := range m.server.Snapshot().Containers {
 			if c.Running() {
-				// Fails for a container that ended this moment, which has nothing to say.
+				// It fails only for a container that has just ended.
 				_ = m.server.Print(c.ID, cri.Stdout, fmt.Sprintf("%s is busy, line %d", c.Name, n))
 			}
 		}
 	}
 }
 
-// exec answers commands that people try. Those that sim/cri understands, such as
-// "exit 3", it runs itself; no other is run, and says so.
+// exec answers common commands. Commands that sim/cri understands, such as "exit 3", run there;
+// every other command fails with a note that nothing runs here.
 func (m *machine) exec(c cri.Container, command []string) (cri.ExecResult, bool) {
 	switch command[0] {
 	case "exit", "log", "err":

@@ -1,15 +1,15 @@
-// Command runsim is the example node behind `make run-sim`: the real kubelet on
-// a runtime that only pretends. No root, no containers and nothing installed are
-// needed to work on the API or on what shows it.
+// Command runsim is the example node behind `make run-sim`: the real kubelet on a simulated
+// runtime. It needs no root, no containers and no installation, for work on the API or on the
+// dashboard.
 //
-//	main.go      brings the parts up and takes them away
-//	machine.go   the pretended runtime, its images and what its containers do
-//	load.go      what they use
-//	guide.go     what the user is told
-//	pods.yaml    the example pods, a few of them with trouble
+//	main.go      starts the parts and removes them
+//	machine.go   the simulated runtime, its images and the behaviour of its containers
+//	load.go      their usage
+//	guide.go     what the user reads
+//	pods.yaml    the example pods, some of them in trouble
 //
-// Everything lies in one temporary directory. Containers do what package sim/cri
-// reads in their commands.
+// All files lie in one temporary directory. Containers follow their commands as package sim/cri
+// defines.
 package main
 
 import (
@@ -27,7 +27,7 @@ import (
 )
 
 func main() {
-	once := flag.Bool("once", false, "show that the node works, then take it away")
+	once := flag.Bool("once", false, "check that the node works, then remove it")
 	kubelet := flag.String("kubelet", "bin/kubelet", "`path` of the binary to run")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -42,7 +42,7 @@ func main() {
 	}
 }
 
-// run has the example node up for as long as stay takes.
+// run runs the example node until stay returns.
 func run(ctx context.Context, kubelet string, out io.Writer, stay func(context.Context, *agent.Agent) error) (err error) {
 	// Short: a unix address has 108 bytes.
 	dir, err := os.MkdirTemp("", "nodal-sim-")
@@ -63,7 +63,7 @@ func run(ctx context.Context, kubelet string, out io.Writer, stay func(context.C
 	a := agent.New(agent.Config{
 		Binary: kubelet, Dir: filepath.Join(dir, "node"), Socket: filepath.Join(dir, "node.sock"),
 		Endpoint: m.endpoint, Ports: ports,
-		// What is simulated has no processes to hold to limits.
+		// A simulated container has no processes to limit.
 		Settings: map[string]any{"cgroupsPerQOS": false, "enforceNodeAllocatable": []string{}},
 	})
 	if err := a.Start(); err != nil {

@@ -19,7 +19,7 @@ import (
 	"nodal/test/agent"
 )
 
-// unprivileged is a user id without rights.
+// unprivileged is a user ID without privileges.
 const unprivileged = 65534
 
 func TestTheSimulatedNodeRunsForAnyUserAndLeavesNothing(t *testing.T) {
@@ -51,7 +51,7 @@ func TestTheSimulatedNodeRunsForAnyUserAndLeavesNothing(t *testing.T) {
 	}
 }
 
-// openDir is a directory that every user may use, in place of t.TempDir's.
+// openDir returns a directory that every user may write to, unlike t.TempDir.
 func openDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "nodal-runsim-")
@@ -65,13 +65,13 @@ func openDir(t *testing.T) string {
 	return dir
 }
 
-// running is the program that `make run-sim` runs.
+// running is the program of `make run-sim`.
 type running struct {
 	cmd *exec.Cmd
 	out *bufio.Reader
 }
 
-// start runs the program without root's rights, if the test has them.
+// start runs the program, as an unprivileged user if the test is root.
 func start(t *testing.T, dir string) running {
 	t.Helper()
 	kubelet, err := agent.Build(dir)
@@ -82,7 +82,7 @@ func start(t *testing.T, dir string) running {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := filepath.Join(dir, "own") // the other directory may be closed to other users
+	own := filepath.Join(dir, "own") // the other directory may be closed to this user
 	if err := os.WriteFile(own, binary, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func (r running) socket(t *testing.T) string {
 	for {
 		line, err := r.out.ReadString('\n')
 		if err != nil {
-			t.Fatalf("the program ended before it told how to reach the node: %v", err)
+			t.Fatalf("the program ended before it printed how to reach the node: %v", err)
 		}
 		if _, rest, found := strings.Cut(line, "export SOCKET="); found {
 			return strings.Fields(rest)[0]
@@ -125,7 +125,7 @@ func (r running) socket(t *testing.T) string {
 	}
 }
 
-// interrupt is Ctrl-C.
+// interrupt sends SIGINT, as Ctrl-C does.
 func (r running) interrupt(t *testing.T) {
 	t.Helper()
 	if err := r.cmd.Process.Signal(os.Interrupt); err != nil {

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// failure is a test that failed, or a package where no test did, and why.
+// failure is a test that failed, or a package that failed without a failed test, and the reason.
 type failure struct {
 	pkg, test string
 	why       []string
 }
 
-// printFailures names what failed and why, for those who read nothing but the end.
+// printFailures prints the failed tests with their reasons, for readers of the end only.
 func printFailures(out io.Writer, failures []failure) {
 	const most = 10
 	failures = slices.DeleteFunc(slices.Clone(failures), func(f failure) bool { return hasPart(failures, f) })
@@ -29,19 +29,19 @@ func printFailures(out io.Writer, failures []failure) {
 	}
 }
 
-// hasPart says whether a subtest failed too, which tells more.
+// hasPart reports whether a subtest failed too, which says more.
 func hasPart(failures []failure, of failure) bool {
 	return slices.ContainsFunc(failures, func(f failure) bool {
 		return f.pkg == of.pkg && of.test != "" && strings.HasPrefix(f.test, of.test+"/")
 	})
 }
 
-// tells matches the beginning of a line that a test or the compiler prints with its place, or
-// that the runtime ends a program with.
+// tells matches the beginning of a line with the place of an error, from a test or the compiler, or
+// the line with which the runtime ends a program.
 var tells = regexp.MustCompile(`^\s*(\S+\.go:\d+:|panic: |fatal error: )`)
 
-// whyOf picks the lines of an output that tell why it is one of a failure. What is
-// logged looks like what is wrong, so it takes the first and, of many, the last.
+// whyOf returns the lines of an output that explain a failure. Logged lines look like errors, so of
+// many lines it returns the first and the last ones.
 func whyOf(output string) []string {
 	const first, last, length = 2, 2, 700
 	var why []string

@@ -24,7 +24,7 @@ func TestTheEndNamesWhatFailedAndWhy(t *testing.T) {
 			want: "failed: p TestA\n        a_test.go:7: got 1,\n",
 		},
 		{
-			name: "a subtest tells more than the test that it is a part of",
+			name: "a subtest says more than its parent",
 			events: `{"Action":"output","Package":"p","Test":"TestA","Output":"    a_test.go:7: the log of all of it\n"}
 {"Action":"output","Package":"p","Test":"TestA/b","Output":"    a_test.go:9: got 1, want 2\n"}
 {"Action":"fail","Package":"p","Test":"TestA/b"}

@@ -1,6 +1,6 @@
-// Command summary reads the JSON stream of one or more go test runs and prints
-// what a person wants of it: a line a package, the output of what failed, the
-// reason of what was skipped, and at the end what failed, in short, and a count.
+// Command summary reads the JSON stream of go test runs and prints a summary: a line a package, the
+// output of failed tests, and the reasons of skipped ones. At the end it prints the failures in
+// short, and a count.
 package main
 
 import (
@@ -19,8 +19,8 @@ import (
 )
 
 func main() {
-	part := flag.Bool("part", false, "of a part of the tests, which need not show all that the tests show")
-	each := flag.Bool("each", false, "print a line for each test that passes: they take long")
+	part := flag.Bool("part", false, "only part of the tests ran: do not check that every claim was shown")
+	each := flag.Bool("each", false, "print a line for each test that passes, for slow runs")
 	flag.Parse()
 	s := newSummary(os.Stdout)
 	s.each = *each
@@ -50,24 +50,24 @@ func main() {
 type event struct {
 	Action      string
 	Package     string
-	ImportPath  string // of a build
-	FailedBuild string // the ImportPath of what a package failed with
+	ImportPath  string // set for builds
+	FailedBuild string // the ImportPath of the build that failed a package
 	Test        string
 	Elapsed     float64
 	Output      string
-	Key, Value  string // of an attribute
+	Key, Value  string // set for attributes
 }
 
 type summary struct {
 	out                     io.Writer
 	each                    bool
-	output                  map[string][]string // by package, and by package and test
-	built                   map[string][]string // what the compiler said, by import path
-	claims                  map[string][]string // of tests that run, by package and test
-	shown                   map[string]bool     // by tests that passed
+	output                  map[string][]string // lines by package, and by package and test
+	built                   map[string][]string // the compiler's output by import path
+	claims                  map[string][]string // claims of running tests, by package and test
+	shown                   map[string]bool     // claims of passed tests
 	passed, failed, skipped int
 	open                    map[string]bool // packages that have not ended
-	broken                  int             // packages that failed, for whatever reason
+	broken                  int             // packages that failed for any reason
 	failures                []failure
 }
 
@@ -138,7 +138,7 @@ func (s *summary) endTest(e event) {
 	}
 }
 
-// endCutOff fails the packages whose tests were ended before they could say so.
+// endCutOff fails the packages whose tests ended without a result.
 func (s *summary) endCutOff() {
 	for _, pkg := range slices.Sorted(maps.Keys(s.open)) {
 		s.take(event{Action: "output", Package: pkg, Output: "the tests were cut off\n"})
@@ -162,8 +162,8 @@ func (s *summary) endPackage(e event) {
 	}
 }
 
-// unfinished prints what tests said that never ended: a panic or a timeout
-// takes the whole package down with them.
+// unfinished prints the output of tests that never ended: a panic or a timeout ends the whole
+// package.
 func (s *summary) unfinished(pkg string) {
 	for _, key := range slices.Sorted(maps.Keys(s.output)) {
 		if test, ok := strings.CutPrefix(key, pkg+" "); ok && test != "" {
@@ -176,7 +176,7 @@ func (s *summary) unfinished(pkg string) {
 	}
 }
 
-// unshown are the behaviours that a tree's tests claim to show, and have not.
+// unshown returns the claims of a tree's tests that no passed test has shown.
 func (s *summary) unshown(tree fs.FS) ([]claim.Row, error) {
 	rows, err := claim.Read(tree)
 	if err != nil {

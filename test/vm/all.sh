@@ -1,6 +1,6 @@
 #!/bin/bash
-# All that can tell cgroup v2 from v1, with either driver of cgroups, and what
-# wants a systemd.
+# Runs every test for which cgroup v2 matters, with either cgroup driver, and the tests that need
+# systemd.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 status=0

@@ -1,7 +1,7 @@
 #!/bin/bash
 # build.sh DIRECTORY PACKAGE...
 #
-# Builds what tests of packages take into the machine: nothing is compiled there.
+# Builds the test programs of packages for the machine, where nothing is compiled.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 mkdir -p "$1"

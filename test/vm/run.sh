@@ -1,13 +1,13 @@
 #!/bin/bash
 # run.sh [--systemd] [--timeout SECONDS] [--memory SIZE] [--cpus COUNT] COMMAND...
 #
-# Runs a command as root in a throw-away machine: Debian's kernel with cgroup v2
-# alone, over this machine's files. What it writes is gone with it; its output
-# and its exit code come back. With --systemd, systemd is the first process and
-# the command one of its units; without, there is nothing but the command.
+# Runs a command as root in a throw-away machine: Debian's kernel with cgroup v2 only, on a read-only
+# view of this machine's files. Its writes are lost at the end; its output and exit code come back.
+# With --systemd, systemd is the first process and the command one of its units; without, the command
+# runs alone.
 #
-# The machine is emulated in software and 15 to 40 times slower than this one:
-# compile outside, run inside. It takes what processor time nobody else wants.
+# The machine is emulated in software and 15 to 40 times slower than this one: compile outside, run
+# inside. It runs at the lowest priority.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 PATH=$PATH:/usr/sbin:/sbin
@@ -31,7 +31,7 @@ test/vm/setup.sh
 run=$(mktemp -d "$kit/run.XXXXXX")
 files='' output=''
 finish() {
-  # shellcheck disable=SC2086 # a process that was not started is no word
+  # shellcheck disable=SC2086 # an empty value is no argument
   kill $files $output 2>/dev/null || true
   rm -rf "$run"
 }
@@ -75,12 +75,12 @@ cat "$run/output" &
 output=$!
 ended=0
 timeout --foreground -k 5 "$timeout" nice qemu-system-x86_64 "${machine[@]}" </dev/null 2>"$run/qemu.log" || ended=$?
-: <>"$run/output" # a machine that never began has not opened it: let go of cat
+: <>"$run/output" # release cat if the machine never started and never opened the pipe
 wait "$output"
 code=$(tr -cd 0-9 <"$run/code" 2>/dev/null || true)
 if [ -z "$code" ]; then
   [ "$ended" != 124 ] || echo "run.sh: not done after $timeout seconds" >&2
-  echo "run.sh: the machine ended ($ended) without a result; the last that it said:" >&2
+  echo "run.sh: the machine ended ($ended) without a result; its last output:" >&2
   tail -n 20 "$run/console" "$run/qemu.log" "$run/files.log" >&2
   exit 125
 fi

@@ -1,13 +1,13 @@
 #!/bin/bash
-# Gets what test/vm/run.sh needs: qemu from Debian, and below .cache/vm a kernel
-# with its modules and a first root file system. Downloads nothing the second
-# time. Ends with 77 where no machine can be had, rather than something is broken.
+# Gets what test/vm/run.sh needs: qemu from Debian, and below .cache/vm a kernel with its modules and
+# a first root file system. A second run downloads nothing. It exits with 77 if this host cannot run
+# such a machine, and with another code if something is broken.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 PATH=$PATH:/usr/sbin:/sbin
 kit=$PWD/.cache/vm
 mkdir -p "$kit"
-exec {alone}>"$kit/lock" && flock "$alone" # machines may be started together
+exec {alone}>"$kit/lock" && flock "$alone" # machines may start at the same time
 
 cannot() {
   echo "no machine with cgroup v2 here: $1" >&2
@@ -36,25 +36,25 @@ if [ ${#packages[@]} != 0 ]; then
   echo "installing from Debian: ${packages[*]}"
   export DEBIAN_FRONTEND=noninteractive
   apt-get update -q >/dev/null || cannot "Debian cannot be reached"
-  # Debian 12 has virtiofsd in qemu-system-common, Debian 13 in a package of its own.
+  # Debian 12 has virtiofsd in qemu-system-common, Debian 13 in its own package.
   apt-cache show virtiofsd >/dev/null 2>&1 || packages=("${packages[@]/virtiofsd/qemu-system-common}")
   apt-get install -q -y --no-install-recommends "${packages[@]}" >/dev/null || cannot "Debian's packages cannot be installed"
 fi
 
-# The kernel is unpacked, not installed: installing one is for who boots it.
+# The kernel is unpacked, not installed: this machine does not boot it.
 if [ ! -e "$kit/vmlinuz" ]; then
   rm -rf "$kit/kernel" && mkdir -p "$kit/kernel"
   apt-cache show linux-image-cloud-amd64 >/dev/null 2>&1 || apt-get update -q >/dev/null || cannot "Debian cannot be reached"
   image=$(apt-cache depends linux-image-cloud-amd64 | awk '/Depends: linux-image/ { print $2; exit }')
   (cd "$kit/kernel" && apt-get download -q -o APT::Sandbox::User=root "$image" >/dev/null) || cannot "Debian's kernel cannot be downloaded"
   (cd "$kit/kernel" && dpkg-deb -x ./*.deb . && rm ./*.deb)
-  # Debian 13 has /lib as a link: modules may be in either place.
+  # In Debian 13 /lib is a link, so modules may be in either place.
   [ -d "$kit/kernel/lib/modules" ] || ln -sfn usr/lib "$kit/kernel/lib"
   depmod -b "$kit/kernel" "$(ls "$kit/kernel/lib/modules")"
   cp "$kit"/kernel/boot/vmlinuz-* "$kit/vmlinuz"
 fi
 
-# The first root: busybox, and the modules without which the other is not reached.
+# The first root: busybox, and the modules that mount the other root.
 first=$(mktemp -d "$kit/first.XXXX")
 trap 'rm -rf "$first"' EXIT
 mkdir -p "$first/bin" "$first/modules"

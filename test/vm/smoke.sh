@@ -1,7 +1,6 @@
 #!/bin/bash
-# What of the tests on cgroup v2 belongs into every run of the tests: pods start,
-# are confined, measured, stopped and found again, and other programs are held to
-# what is reserved for them (host/cgroup), within a few minutes.
+# The tests on cgroup v2 for every test run: pods start, are confined, measured, stopped and found
+# again. Other programs are held to their reservation (host/cgroup). It takes a few minutes.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 conformance='TestContainerd/(a_sandbox_is_ready|stopping_a_sandbox|a_container_is_created|removing_a_running|a_program_that|stopping_kills|exec_)'

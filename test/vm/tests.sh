@@ -1,12 +1,10 @@
 #!/bin/bash
 # tests.sh [--timeout SECONDS] [--together] [--systemd] PACKAGE[:TESTS]...
 #
-# Runs tests of packages, such as test/e2e, on cgroup v2 and on the runtime that
-# the kubelet brings along: each package in a machine of its own, and all of its
-# tests or those that the expression chooses. For those after --systemd it is
-# systemd that makes the cgroups. The machines run one after the other, with all
-# processors that there are, or together, with one each. What tests write stays in a
-# machine's memory.
+# Runs tests of packages, such as test/e2e, on cgroup v2 and on the kubelet's own runtime. Each package
+# runs in a machine of its own, with all of its tests or those that match TESTS. For packages after
+# --systemd, systemd makes the cgroups. The machines run one after the other with all CPUs or, with
+# --together, at the same time with one CPU each. Files written by tests stay in a machine's memory.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 timeout=7200 together=no cpus=$(nproc) memory=6G driver=cgroupfs wanted=() packages=()
@@ -23,7 +21,7 @@ test/vm/setup.sh || exit
 built=$PWD/.cache/vm/tests
 test/vm/build.sh "$built" "${packages[@]}" || exit 1
 
-# A limit is a failure, whatever the machine; this one is slow.
+# Limits stay limits; this machine is slow.
 export NODAL_REQUIRE_ROOT=1 NODAL_PACE=10
 export NODAL_KUBELET=$built/kubelet NODAL_PROBE=$built/probe NODAL_GRPCURL=$built/grpcurl NODAL_REGISTRY=$built/registry
 export NODAL_RIG_BUNDLE=$PWD/host/runtime/embedded
@@ -40,7 +38,7 @@ run() {
 }
 status=0 machines=()
 for one in "${wanted[@]}"; do
-  # shellcheck disable=SC2086 # it is two words
+  # one holds two words
   run $one &
   if [ $together = yes ]; then machines+=($!); else wait $! || status=1; fi
 done

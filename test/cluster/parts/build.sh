@@ -1,7 +1,7 @@
 #!/bin/bash
-# Builds the cluster that tests join: etcd, and the programs of main.go in one,
-# from the Go module proxy, as versions of parts/go.mod. Cold it takes minutes,
-# later nothing.
+# Builds the cluster that tests join: etcd, and a single program from main.go with all others.
+# Sources come from the Go module proxy, in the versions of parts/go.mod. The first build takes
+# minutes; without changes nothing is built.
 set -euo pipefail
 cd "$(dirname "$0")"
 out=../../../.cache/parts

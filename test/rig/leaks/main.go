@@ -1,10 +1,9 @@
-// Command leaks proves that a test run leaves nothing on the machine.
+// Command leaks checks that a test run leaves nothing on the machine.
 //
-//	leaks save FILE    note what is there before the run
-//	leaks check FILE   fail, naming it, if the run left more than that
+//	leaks save FILE    record the state before the run
+//	leaks check FILE   fail and list what the run has left
 //
-// Set NODAL_TEST_RUN to the same value for the run and the check: processes are
-// known by it.
+// Set NODAL_TEST_RUN to the same value for the run and the check: it marks the run's processes.
 package main
 
 import (

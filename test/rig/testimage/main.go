@@ -1,7 +1,7 @@
-// Command testimage is the one program in the test images. As PID 1 of a
-// container it does what a test needs a workload to do:
+// Command testimage is the only program in the test images. As PID 1 of a container it behaves as a
+// test needs:
 //
-//	pause              wait for SIGTERM, reaping orphans
+//	pause              wait for SIGTERM, and reap orphans
 //	exit CODE [AFTER]  exit with CODE, after a while
 //	echo LINE...       print each line and exit
 //	http PORT          answer every request with the host name
@@ -9,10 +9,10 @@
 //	log BYTES          print that many bytes, in numbered lines of 100, and exit
 //	tick EVERY         print a counter line at each interval
 //	flood RATE         print that many numbered lines a second
-//	trap AFTER CODE    say "ready"; on SIGTERM, take AFTER to exit with CODE
-//	ignore             ignore SIGTERM, and say "ready" then
+//	trap AFTER CODE    print "ready"; at SIGTERM, wait for AFTER and exit with CODE
+//	ignore             ignore SIGTERM, and print "ready"
 //	append FILE LINE   add a line to a file and then pause
-//	health PORT FILE   answer gRPC health checks: well until the file is there
+//	health PORT FILE   answer gRPC health checks: serving until the file exists
 package main
 
 import (
@@ -66,12 +66,12 @@ func run(args []string) (int, error) {
 	if !ok {
 		return 0, fmt.Errorf("unknown command %q", args[0])
 	}
-	// A test may leave out what follows; an empty string then fails to parse
-	// with a message that names it.
+	// A test may omit trailing arguments; an empty string then fails to parse, with a message that
+	// names it.
 	return command(slices.Concat(args[1:], make([]string, 2)))
 }
 
-// onTerm delivers SIGTERM and SIGINT. PID 1 gets no signal that it did not ask for.
+// onTerm delivers SIGTERM and SIGINT. PID 1 gets only signals that it asks for.
 func onTerm() <-chan os.Signal {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGTERM, syscall.SIGINT)
@@ -140,14 +140,14 @@ func serveTLS(args []string) (int, error) {
 	return untilTerm(func() error { return server.ListenAndServeTLS("", "") })
 }
 
-// answerName has every request answered with the host name.
+// answerName makes the server answer every request with the host name.
 func answerName() error {
 	host, err := os.Hostname()
 	http.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, host) })
 	return err
 }
 
-// untrusted makes a certificate without an authority, for another name, that ran out a day ago.
+// untrusted returns a certificate without an authority, for another name, that expired a day ago.
 func untrusted() (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -162,13 +162,13 @@ func untrusted() (tls.Certificate, error) {
 	return tls.Certificate{Certificate: [][]byte{raw}, PrivateKey: key}, err
 }
 
-// health speaks just as much gRPC as a check of health takes: HTTP/2, one message in
-// a frame, and the outcome behind it.
+// health implements the part of gRPC that a health check needs: HTTP/2, one message in a frame, and
+// the status in a trailer.
 func health(args []string) (int, error) {
 	http.HandleFunc("POST /grpc.health.v1.Health/Check", func(w http.ResponseWriter, _ *http.Request) {
 		serving := byte(1)
 		if _, err := os.Stat(args[1]); err == nil {
-			serving = 2 // not serving
+			serving = 2 // NOT_SERVING
 		}
 		w.Header().Set("Content-Type", "application/grpc")
 		w.Header().Set("Trailer", "Grpc-Status")
@@ -219,8 +219,8 @@ func tick(args []string) (int, error) {
 	}
 }
 
-// flood prints a hundred times a second what is due, so that a busy machine does
-// not make it slower.
+// flood prints the lines that are due a hundred times a second, so that a busy machine prints as
+// many.
 func flood(args []string) (int, error) {
 	rate, err := strconv.Atoi(args[0])
 	if err != nil {

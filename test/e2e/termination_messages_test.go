@@ -11,9 +11,9 @@ import (
 	"nodal/test/claim"
 )
 
-// lastWords is a pod whose containers end in all the ways that leave a message,
-// but for one that keeps the pod from having finished.
-const lastWords = `apiVersion: v1
+// finalMessages is a pod whose containers end in every way that leaves a message. One more keeps the
+// pod from finishing.
+const finalMessages = `apiVersion: v1
 kind: Pod
 metadata:
   name: dying
@@ -49,16 +49,16 @@ spec:
     command: [sh, -c, "seq 3000 > /dev/termination-log; exit 6"]
 `
 
-func TestLastWordsArriveInTheStatus(t *testing.T) {
+func TestTerminationMessagesReachTheStatus(t *testing.T) {
 	claim.Shows(t, "Containers",
 		"a termination message is read from the default and from another path, as root and as another user",
-		"FallbackToLogsOnError takes the end of the log of a container that failed",
-		"of a termination message that is too long the end is told",
+		"FallbackToLogsOnError takes the end of a failed container's log",
+		"a termination message that is too long keeps its end",
 		"a pod's termination messages are limited together",
 		"termination messages survive a restart of the agent",
 	)
 	n := start(t)
-	n.apply(lastWords)
+	n.apply(finalMessages)
 	ended := func(p *corev1.Pod) bool {
 		count := 0
 		for _, s := range p.Status.ContainerStatuses {
@@ -78,7 +78,7 @@ func TestLastWordsArriveInTheStatus(t *testing.T) {
 		if got := containerStatus(p, "log").State.Terminated.Message; !strings.HasPrefix(got, "line 20\nline 21\n") || !strings.HasSuffix(got, "line 99\n") {
 			t.Errorf("the end of the log is %q, want its last 80 lines", got)
 		}
-		// That is 4096 bytes, of which it has its share of what a pod may have.
+		// The message is 4096 bytes, and this container has its share of the pod's limit.
 		if got := containerStatus(p, "chatty").State.Terminated.Message; len(got) != 12<<10/7 || !strings.HasPrefix(got, "\n2182\n2183\n") {
 			t.Errorf("a long message has %d bytes: %q", len(got), got)
 		}
