@@ -14,7 +14,7 @@ import (
 // The dashboard has its own list of kinds, in another language; this test compares it with the
 // node's.
 func TestTheDashboardKnowsEveryKind(t *testing.T) {
-	text, err := os.ReadFile("src/state/objects.ts")
+	text, err := os.ReadFile("src/pure/kinds.ts")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,6 +29,6 @@ func TestTheDashboardKnowsEveryKind(t *testing.T) {
 	slices.Sort(got)
 	slices.Sort(want)
 	if !slices.Equal(got, want) {
-		t.Errorf("src/state/objects.ts lists\n%q, and the node\n%q", got, want)
+		t.Errorf("src/pure/kinds.ts lists\n%q, and the node\n%q", got, want)
 	}
 }
