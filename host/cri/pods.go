@@ -9,7 +9,7 @@ import (
 	"nodal/node"
 )
 
-// Pods runs pods in the container runtime: it lists what is there, carries actions out, and tells of changes.
+// Pods runs pods in the container runtime: it lists them, carries actions out, and reports changes.
 type Pods struct {
 	conn       *Conn
 	health     *Health
@@ -35,8 +35,7 @@ func NewPods(conn *Conn, health *Health, config PodConfig, log *slog.Logger) *Po
 	}
 }
 
-// Do performs one action for a pod. The package comment tells what its errors
-// mean.
+// Do performs one action for a pod. The package comment explains its errors.
 func (p *Pods) Do(ctx context.Context, pod *node.Pod, got *node.Observed, action node.Action) (node.Result, error) {
 	begin := time.Now()
 	result, err := p.do(ctx, pod, got, action)

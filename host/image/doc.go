@@ -1,5 +1,5 @@
-// Package image gets images ready for pods: it asks the runtime whether an image
-// is there, and pulls it as the container's pull policy says.
+// Package image gets images ready for pods: it asks the runtime whether an image is there,
+// and pulls it if the container's pull policy says so.
 //
 //	node.EnsureImage ──▶ Puller.Ensure ──▶ is it there? ──▶ yes
 //	                          │ no                     shared by all waiters
@@ -15,10 +15,10 @@
 // time does not wait for that.
 //
 // An image that one pod has pulled with its secret is not for every other pod: records
-// (records.go) say which credentials it was pulled with, and if in doubt the registry is
-// asked.
+// (records.go) hold which credentials it was pulled with, and if in doubt the registry
+// decides.
 //
-// A pod pulls with its own pull secrets first, then with what the node has (see
+// A pod pulls with its own pull secrets first, then with the credentials of the node (see
 // keys.go). Credentials stay in memory: they are in no event, log or error.
 //
 // tell.go writes the events for pods' owners, and Puller.Pulls lists the running pulls.

@@ -22,7 +22,7 @@ type order struct {
 // flights shares one pull of an order among all that wait for it, and bounds how many run
 // at a time and how often one begins. A pull ends when its last waiter leaves.
 type flights struct {
-	slots chan struct{} // nil: no bound
+	slots chan struct{} // nil means no bound
 	pace  *rate.Limiter
 
 	mu    sync.Mutex
@@ -124,7 +124,7 @@ func (f *flights) begin(flight *flight) time.Time {
 	return flight.Began
 }
 
-// all are the pulls under way, the oldest first.
+// all returns the pulls under way, the oldest first.
 func (f *flights) all() []node.Pull {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -138,8 +138,8 @@ func (f *flights) all() []node.Pull {
 	return pulls
 }
 
-// acquire waits for a turn. Upstream fails a pull that would come too soon; here
-// it waits, which costs the pod less than a pause.
+// acquire waits for a turn. Upstream fails a pull that comes too soon; here the pull waits, which delays the pod less
+// than the pause after a failure.
 func (f *flights) acquire(ctx context.Context, ref string) error {
 	err := f.pace.Wait(ctx)
 	if err == nil && f.slots != nil {

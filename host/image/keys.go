@@ -26,8 +26,7 @@ func fingerprintOf(keys []credential.Key) fingerprint {
 	return fingerprint(sum.Sum(nil))
 }
 
-// keys are the credentials for a pull, in the order in which they are tried: the
-// pod's own before the node's.
+// keys returns the credentials for a pull, in the order in which they are tried: the pod's own before the node's.
 func (p *Puller) keys(ctx context.Context, r request) []credential.Key {
 	own := p.podKeys(r)
 	files, err := p.config.Files.Read()

@@ -25,8 +25,8 @@ type Runtime interface {
 // Config holds the parts of a Puller.
 type Config struct {
 	Runtime   Runtime
-	Parallel  int     // pulls at a time; zero: no bound
-	PerSecond float64 // pulls that begin in a second; zero: no bound
+	Parallel  int     // pulls at a time; zero means no bound
+	PerSecond float64 // pulls that begin in a second; zero means no bound
 	Burst     int     // of those, how many at once
 
 	// Object finds the pull secrets of pods. nil means that there are none.
@@ -37,10 +37,10 @@ type Config struct {
 	Verify Verification
 
 	Log  *slog.Logger
-	Tell func(node.Event) // what a pod's owner should know
+	Tell func(node.Event) // reports what a pod's owner should know
 }
 
-// Puller has images ready for pods. Its methods may be called from any goroutine.
+// Puller gets images ready for pods. Its methods may be called from any goroutine.
 type Puller struct {
 	config  Config
 	flights *flights
@@ -72,11 +72,11 @@ func (r request) waiter() node.PullWaiter {
 	return node.PullWaiter{Pod: r.pod.Key(), UID: r.pod.UID(), Container: r.Container, Volume: r.Volume}
 }
 
-// Pulls are the pulls under way, the oldest first.
+// Pulls returns the pulls under way, the oldest first.
 func (p *Puller) Pulls() []node.Pull { return p.flights.all() }
 
-// Ensure has a container's image on the machine, as its pull policy says, and
-// answers the image's id. A *node.Failure is definite and says when to try again.
+// Ensure makes sure that a container's image is on the machine, as its pull policy says, and returns the image's id. A
+// *node.Failure is definite and holds the time of the next try.
 func (p *Puller) Ensure(ctx context.Context, pod *node.Pod, a node.EnsureImage) (node.Result, error) {
 	r := request{EnsureImage: a, pod: pod}
 	image, err := p.ensure(ctx, r)
@@ -200,7 +200,7 @@ func (p *Puller) notInspected(ctx context.Context, r request, err error) error {
 	return err
 }
 
-// refuse is a failure that no pull would cure.
+// refuse returns a failure that no pull would cure.
 func (p *Puller) refuse(r request, reason, event string, err error) error {
 	p.warn(r, event, err.Error())
 	p.warn(r, eventFailed, "Error: "+reason)

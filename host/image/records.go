@@ -23,8 +23,7 @@ import (
 	"nodal/node"
 )
 
-// Verification says for which present images a pod has to prove that it could have pulled
-// them.
+// Verification names the present images for which a pod has to prove that it could have pulled them.
 type Verification struct {
 	Policy policies.ImagePullCredentialsVerificationPolicy // empty means for no image
 	Allow  []string                                        // images, or "registry/path/*", that came from elsewhere and are for all
@@ -68,7 +67,7 @@ func (r *records) mayUse(image node.LocalImage, ref string, keys func() []creden
 	return slices.ContainsFunc(keys(), func(k credential.Key) bool { return proves(with, k) }), nil
 }
 
-// preloadedFree says whether an image that no kubelet has pulled is for everybody.
+// preloadedFree reports whether every pod may use an image that no kubelet has pulled.
 func (r *records) preloadedFree(name string) bool {
 	switch r.Policy {
 	case policies.NeverVerifyPreloadedImages:
@@ -82,7 +81,7 @@ func (r *records) preloadedFree(name string) bool {
 	return false
 }
 
-// proves says whether a key is one of those that an image was pulled with.
+// proves reports whether an image was pulled with a key.
 func proves(with kubelet.ImagePullCredentials, k credential.Key) bool {
 	hash := hashOf(k)
 	return slices.ContainsFunc(with.KubernetesSecrets, func(s kubelet.ImagePullSecret) bool { return s.CredentialHash == hash })
@@ -93,8 +92,8 @@ func hashOf(k credential.Key) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// intend notes that a pull begins: an image that comes of it, and is not recorded
-// because of a crash, did not come from elsewhere.
+// intend notes that a pull begins. If the pull brings an image and a crash prevents its record, the note shows that
+// the image did not come from elsewhere.
 func (r *records) intend(ref string) error {
 	if r.none() {
 		return nil
@@ -106,7 +105,7 @@ func (r *records) intend(ref string) error {
 		note = &intent{stale: r.intended(ref)}
 	}
 	if err := r.write("pulling", ref, kubelet.ImagePullIntent{TypeMeta: typeMeta("ImagePullIntent"), Image: ref}); err != nil {
-		return err // there is no pull then, which would end
+		return err // without the note the pull does not begin
 	}
 	r.pulling[ref] = note
 	note.pulls++
@@ -128,13 +127,13 @@ type pullEnd struct {
 type outcome uint8
 
 const (
-	unknown outcome = iota // the image may have come all the same
+	unknown outcome = iota // the image may have come nevertheless
 	failed
 	brought
 )
 
-// over notes how a pull ended. The note that one was under way stays while another
-// one is, and while an image may be there that is not recorded.
+// over notes how a pull ended. The note of intend stays while another pull is under way, and while an image may be
+// there without a record.
 func (r *records) over(ref string, end pullEnd) error {
 	if r.none() {
 		return nil
@@ -161,8 +160,7 @@ func (r *records) over(ref string, end pullEnd) error {
 	return remove(r.path("pulling", ref))
 }
 
-// note adds a key to what an image was pulled with. Without one, or with one of the
-// node's, the image is for all pods.
+// note adds a key to the record of an image. Without a key, or with one of the node's, the image is for all pods.
 func (r *records) note(ref, id string, key *credential.Key) error {
 	record, err := r.read(id)
 	if err != nil || record == nil {
@@ -208,7 +206,7 @@ func (r *records) read(id string) (*kubelet.ImagePulledRecord, error) {
 	return record, nil
 }
 
-// write puts a record into its place whole.
+// write replaces a record.
 func (r *records) write(kind, of string, record any) error {
 	path := r.path(kind, of)
 	data, err := json.Marshal(record)
@@ -240,7 +238,7 @@ func typeMeta(kind string) metav1.TypeMeta {
 	return metav1.TypeMeta{APIVersion: kubelet.SchemeGroupVersion.String(), Kind: kind}
 }
 
-// nameOf is a reference without tag and digest.
+// nameOf returns a reference without tag and digest.
 func nameOf(ref string) string {
 	return referencePattern.FindStringSubmatch(ref)[1]
 }

@@ -28,9 +28,8 @@ var (
 	idPattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
 )
 
-// Normal checks an image reference and gives it the tag that it means
-// when it names neither tag nor digest. A short name stays short: which
-// registry it stands for is the runtime's to say.
+// Normal checks an image reference, and adds the default tag if it names neither tag nor digest. A short name stays
+// short: the runtime decides which registry it stands for.
 func Normal(ref string) (string, error) {
 	parts := referencePattern.FindStringSubmatch(ref)
 	switch {

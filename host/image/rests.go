@@ -10,16 +10,15 @@ import (
 	"nodal/node"
 )
 
-// How long an order that failed rests, as upstream has it, and how long the
-// failures before count.
+// The pauses of an order that failed, as upstream has them, and the time after which earlier failures no longer count.
 const (
 	restBase   = 10 * time.Second
 	restMax    = 300 * time.Second
 	restForget = 10 * time.Minute
 )
 
-// rests is the pause after each order that failed. A pod that asks for the first
-// time is not held to it: its owner may have mended the cause.
+// rests holds the pause after each order that failed. A pod that asks for the first time does not wait for it: the
+// pod's owner may have mended the cause.
 type rests struct {
 	mu     sync.Mutex
 	orders map[order]*rest

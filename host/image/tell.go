@@ -7,7 +7,7 @@ import (
 	"nodal/node"
 )
 
-// What events say is as every kubelet says it: people and tools search for it.
+// The reasons of events, as every kubelet has them: people and tools search for them.
 const (
 	eventPulling       = "Pulling"
 	eventPulled        = "Pulled"
@@ -41,7 +41,7 @@ func neverPulled(r request, present bool) error {
 	return said{message: fmt.Sprintf("Container image %q is not present with pull policy of Never", r.Ref)}
 }
 
-// tellPulled says how long the pull took, and how long the pod waited for it.
+// tellPulled reports how long the pull took, and how long the pod waited for it.
 func (p *Puller) tellPulled(r request, got pulled, waited time.Duration) {
 	e := r.event(eventPulled, fmt.Sprintf("Successfully pulled image %q in %s (%s including waiting). Image size: %d bytes.",
 		r.Ref, got.took.Truncate(time.Millisecond), waited.Truncate(time.Millisecond), got.image.Size))

@@ -105,8 +105,8 @@ func TestSecrets(t *testing.T) {
 		{"a .dockercfg", corev1.SecretTypeDockercfg, map[string]string{".dockercfg": legacy}, ""},
 		{"another type", corev1.SecretTypeOpaque, map[string]string{".dockerconfigjson": config}, `it is of type "Opaque"`},
 		{"without its key", corev1.SecretTypeDockerConfigJson, map[string]string{"config": config}, "it has no key .dockerconfigjson"},
-		{"no JSON", corev1.SecretTypeDockerConfigJson, map[string]string{".dockerconfigjson": `{"auths": hunter2}`}, "no JSON"},
-		{"another shape", corev1.SecretTypeDockercfg, map[string]string{".dockercfg": `{"registry.example": "hunter2"}`}, "Docker's form"},
+		{"no JSON", corev1.SecretTypeDockerConfigJson, map[string]string{".dockerconfigjson": `{"auths": hunter2}`}, "not JSON"},
+		{"another shape", corev1.SecretTypeDockercfg, map[string]string{".dockercfg": `{"registry.example": "hunter2"}`}, "Docker's configuration"},
 		{"no base64", corev1.SecretTypeDockercfg, map[string]string{".dockercfg": `{"registry.example": {"auth": "hunter2!"}}`}, "base64"},
 		{"no colon", corev1.SecretTypeDockercfg, map[string]string{".dockercfg": `{"registry.example": {"auth": "aHVudGVyMg=="}}`}, "username:password"},
 	} {

@@ -4,12 +4,12 @@
 //	{"auths": {"registry.example/team": {"auth": "..."}}}
 //	           └── pattern, match.go ──┘  └─ dockerconfig.go
 //
-// A pattern names a host, in which * stands for a part between dots, perhaps a
-// port, and perhaps how the path begins. Of several that match, the one that says
-// most is tried first.
+// A pattern names a host, in which * stands for a part between dots. It may name a port
+// and the beginning of the path too. Of several patterns that match, the most specific is
+// tried first.
 //
-// Programs of the node's owner may be asked too (plugins.go): registries of clouds
-// hand out credentials that last for hours.
+// Programs of the node's owner may have credentials too (plugins.go), such as those that
+// the registries of clouds issue for some hours.
 //
 // Errors of this package name no credential. Start reading at Keyring.For in
 // keyring.go.

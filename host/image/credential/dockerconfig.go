@@ -21,7 +21,7 @@ type login struct {
 	RegistryToken string `json:"registrytoken"`
 }
 
-// credential is empty where a helper program keeps what would be here.
+// credential returns the content of an entry. It is empty if a helper program keeps the content.
 func (l login) credential() (node.Credential, error) {
 	c := node.Credential{Username: l.Username, Password: l.Password, IdentityToken: l.IdentityToken, RegistryToken: l.RegistryToken}
 	if l.Auth == "" {
@@ -50,7 +50,7 @@ func parse(data []byte) (Keyring, error) {
 	return keyringOf(config.Auths)
 }
 
-// parseLegacy reads a .dockercfg, the form before that.
+// parseLegacy reads a .dockercfg, the older form.
 func parseLegacy(data []byte) (Keyring, error) {
 	var logins map[string]login
 	if err := json.Unmarshal(data, &logins); err != nil {
@@ -59,13 +59,13 @@ func parseLegacy(data []byte) (Keyring, error) {
 	return keyringOf(logins)
 }
 
-// unreadable keeps what json quotes of its input to itself.
+// unreadable words an error of package json without its quotes of the input, which holds passwords.
 func unreadable(err error) error {
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {
-		return fmt.Errorf("it is no JSON: it breaks off at byte %d: %w", syntax.Offset, node.ErrInvalid)
+		return fmt.Errorf("it is not JSON: the fault is at byte %d: %w", syntax.Offset, node.ErrInvalid)
 	}
-	return fmt.Errorf("it is not of Docker's form: %w", node.ErrInvalid)
+	return fmt.Errorf("it does not have the form of Docker's configuration: %w", node.ErrInvalid)
 }
 
 func keyringOf(logins map[string]login) (Keyring, error) {

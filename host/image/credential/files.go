@@ -16,7 +16,7 @@ type Files struct {
 	Home string // of the user that the agent runs as
 }
 
-// Read reads the first file that is valid. The error is about those before it.
+// Read reads the first valid file. The error names the files before it.
 func (f Files) Read() (Keyring, error) {
 	var errs []error
 	for _, file := range []struct {

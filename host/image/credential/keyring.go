@@ -13,7 +13,7 @@ import (
 // Key is a credential with where it came from.
 type Key struct {
 	node.Credential
-	Secret *Secret // nil: from the node itself, so every pod may use it
+	Secret *Secret // nil if the key is the node's own, so that every pod may use it
 }
 
 // Secret is the Secret that a key came from.
@@ -22,13 +22,13 @@ type Secret struct {
 	UID types.UID
 }
 
-// entry is a key, and the images that it is for.
+// entry is a key, with the pattern of its images.
 type entry struct {
 	pattern pattern
 	key     Key
 }
 
-// Keyring is credentials in the order in which they are tried.
+// Keyring holds credentials in the order in which they are tried.
 type Keyring []entry
 
 // String and GoString keep the content out of messages: unexported fields are printed
@@ -36,13 +36,13 @@ type Keyring []entry
 func (k Keyring) String() string   { return fmt.Sprintf("%d credentials", len(k)) }
 func (k Keyring) GoString() string { return k.String() }
 
-// sorted puts what says most about an image first.
+// sorted returns the keyring with the most specific patterns first.
 func (k Keyring) sorted() Keyring {
 	slices.SortStableFunc(k, func(a, b entry) int { return cmp.Compare(b.pattern.String(), a.pattern.String()) })
 	return k
 }
 
-// For are the credentials for an image, without repetition.
+// For returns the credentials for an image, without repetition.
 func (k Keyring) For(ref string) []Key {
 	name := nameOf(ref)
 	var found []Key

@@ -9,7 +9,7 @@ import (
 // dockerHub is the name in a configuration of the registry for image names without a host.
 const dockerHub = "index.docker.io"
 
-// pattern says which images a credential is for.
+// pattern describes the images that a credential is for.
 type pattern struct{ host, port, path string }
 
 func (p pattern) String() string {
@@ -36,7 +36,7 @@ func parsePattern(text string) pattern {
 	return p
 }
 
-// split takes host, port and path apart.
+// split divides a text into host, port and path.
 func split(text string) pattern {
 	host, rest, found := strings.Cut(text, "/")
 	p := pattern{host: host}
@@ -53,7 +53,7 @@ func split(text string) pattern {
 	return p
 }
 
-// nameOf is an image's full name: with the registry, without tag or digest.
+// nameOf returns an image's full name, with the registry and without tag and digest.
 func nameOf(ref string) pattern {
 	ref, _, _ = strings.Cut(ref, "@")
 	if i := strings.LastIndex(ref, ":"); i > strings.LastIndex(ref, "/") {
@@ -69,8 +69,8 @@ func nameOf(ref string) pattern {
 	return split(ref)
 }
 
-// matches says whether a pattern is for the image of a name. A star stands for one
-// part of the host at most, so that it cannot reach into another domain.
+// matches reports whether a pattern is for the image of a name. A star stands for at most one part of the host, so
+// that it cannot match another domain.
 func (p pattern) matches(name pattern) bool {
 	want, got := strings.Split(p.host, "."), strings.Split(name.host, ".")
 	if len(want) != len(got) || p.port != name.port || !strings.HasPrefix(name.path, p.path) {

@@ -29,8 +29,7 @@ const (
 	configAPI     = "kubelet.config.k8s.io/v1"
 )
 
-// Plugins are programs that are asked for credentials, as Kubernetes' credential
-// provider API v1 has it.
+// Plugins runs programs for credentials, by Kubernetes' credential provider API v1.
 type Plugins struct {
 	providers []provider
 
@@ -45,7 +44,7 @@ type provider struct {
 	turn     chan struct{} // holds a place while the program is asked: its answer may serve others too
 }
 
-// cacheKey says what an answer is for.
+// cacheKey names the images that an answer is for.
 type cacheKey struct {
 	provider string
 	kind     credentialprovider.PluginCacheKeyType
@@ -126,21 +125,20 @@ func check(c kubelet.CredentialProvider, known bool) error {
 	case c.Name == "" || c.Name == "." || c.Name == ".." || strings.ContainsAny(c.Name, "/ "):
 		return errors.New("name: must be the file name of a program")
 	case known:
-		return errors.New("name: there is another one of this name")
+		return errors.New("name: another provider has it too")
 	case c.APIVersion != pluginAPI:
 		return fmt.Errorf("apiVersion: it is %q, not %s", c.APIVersion, pluginAPI)
 	case len(c.MatchImages) == 0:
-		return errors.New("matchImages: there is none")
+		return errors.New("matchImages: required")
 	case c.DefaultCacheDuration == nil || c.DefaultCacheDuration.Duration < 0:
 		return errors.New("defaultCacheDuration: required, and must be at least 0")
 	case c.TokenAttributes != nil:
-		return errors.New("tokenAttributes: there is no API server that would make a token")
+		return errors.New("tokenAttributes: not supported: the node has no API server that issues tokens")
 	}
 	return nil
 }
 
-// Ask returns the credentials that the plugins have for an image. The error is
-// about those that did not answer.
+// Ask returns the credentials that the plugins have for an image. The error names the plugins that did not answer.
 func (p *Plugins) Ask(ctx context.Context, ref string) (Keyring, error) {
 	if p == nil {
 		return nil, nil
@@ -206,7 +204,7 @@ func (p *Plugins) ask(ctx context.Context, from provider, image pattern) (Keyrin
 	return keys, err
 }
 
-// known is an answer of a provider that still holds.
+// known returns an answer of a provider that is still valid.
 func (p *Plugins) known(provider string, kinds map[credentialprovider.PluginCacheKeyType]string) (Keyring, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -219,8 +217,7 @@ func (p *Plugins) known(provider string, kinds map[credentialprovider.PluginCach
 	return nil, false
 }
 
-// keep remembers an answer, and no longer those that are over: there are passwords in
-// them.
+// keep caches an answer, and drops those that are no longer valid: they hold passwords.
 func (p *Plugins) keep(key cacheKey, keys Keyring, holds time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -229,8 +226,7 @@ func (p *Plugins) keep(key cacheKey, keys Keyring, holds time.Duration) {
 	p.cache[key] = answer{keys, now.Add(holds)}
 }
 
-// run asks the program once. What it writes stays out of errors: there may be a
-// password in it.
+// run asks the program once. Its output stays out of errors: there may be a password in it.
 func (p provider) run(ctx context.Context, image string) (*credentialprovider.CredentialProviderResponse, error) {
 	request, err := json.Marshal(credentialprovider.CredentialProviderRequest{
 		TypeMeta: metav1.TypeMeta{APIVersion: pluginAPI, Kind: "CredentialProviderRequest"}, Image: image,
