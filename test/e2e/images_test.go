@@ -57,7 +57,7 @@ func TestAnImageIsRemovedOnceNoPodUsesIt(t *testing.T) {
 		t.Errorf("in use: got %s, want 409 and which pod", got)
 	}
 	out, failed, code := n.command("", n.Binary, "images", "rm", "--socket", n.Socket, n.rt.Image("pause"), "nodal.test/other:1")
-	if code != 1 || out != "" || !strings.Contains(failed, "sandboxes") || !strings.Contains(failed, "not here") {
+	if code != 1 || out != "" || !strings.Contains(failed, "for a sandbox") || !strings.Contains(failed, "not on this node") {
 		t.Errorf("kubelet images rm: got code %d, %s%s, want 1 and why neither goes", code, out, failed)
 	}
 	if got := n.curlTLS("viewer", "/v1/images?image=nodal.test/probe:1", "-X", "DELETE"); got.code != 403 {
