@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
 	"strings"
 )
 
@@ -24,18 +23,9 @@ func (p Places) removeSharedChains(ctx context.Context) error {
 // keeps them all. A table that cannot be listed, for example without IPv6, has none.
 func removeIptablesChains(ctx context.Context, iptables string) (err error) {
 	for range 3 {
-		rules, failed := exec.CommandContext(ctx, iptables, "-w", "10", "-t", "nat", "-S").Output()
-		change := sharedChains(string(rules))
-		if failed != nil || change == "" {
+		if err = restoreNAT(ctx, iptables, sharedChains(listNAT(ctx, iptables))); err == nil {
 			return nil
 		}
-		restore := exec.CommandContext(ctx, iptables+"-restore", "-w", "10", "--noflush")
-		restore.Stdin = strings.NewReader(change)
-		out, failed := restore.CombinedOutput()
-		if failed == nil {
-			return nil
-		}
-		err = fmt.Errorf("remove the chains of host ports: %w: %s", failed, strings.TrimSpace(string(out)))
 	}
 	return err
 }
@@ -43,20 +33,19 @@ func removeIptablesChains(ctx context.Context, iptables string) (err error) {
 // sharedChains turns listed rules into the input of iptables-restore that removes the plugin's shared chains, or ""
 // if they are in use. It does not empty the chain of ports: a port that is opened meanwhile makes the change fail.
 func sharedChains(rules string) string {
-	const prefix, ports = "CNI-HOSTPORT-", "CNI-HOSTPORT-DNAT"
 	var jumps, flushes, removals strings.Builder
 	for line := range strings.Lines(rules) {
 		f := strings.Fields(line)
 		switch {
 		case len(f) < 2:
-		case f[0] == "-A" && f[1] == ports:
+		case f[0] == "-A" && f[1] == sharedPorts:
 			return ""
-		case f[0] == "-N" && strings.HasPrefix(f[1], prefix):
-			if f[1] != ports {
+		case f[0] == "-N" && strings.HasPrefix(f[1], sharedPrefix):
+			if f[1] != sharedPorts {
 				fmt.Fprintln(&flushes, "-F", f[1])
 			}
 			fmt.Fprintln(&removals, "-X", f[1])
-		case f[0] == "-A" && !strings.HasPrefix(f[1], "CNI-") && strings.HasPrefix(f[len(f)-1], prefix):
+		case f[0] == "-A" && !strings.HasPrefix(f[1], "CNI-") && strings.HasPrefix(f[len(f)-1], sharedPrefix):
 			jumps.WriteString("-D" + strings.TrimPrefix(line, "-A"))
 		}
 	}

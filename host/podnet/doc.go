@@ -5,7 +5,8 @@
 //	       --> forwarding  (sysctls of the host)
 //	       --> masquerade  (one nftables table of the node)
 //	       --> conflist    (containerd runs the CNI plugins by it: bridge, host-local, portmap)
-//	Keep   --> sets up again what a reload of the firewall took away, and opens host ports again
+//	Keep   --> sets up again what a reload of the firewall took away, opens host ports again,
+//	           and removes rules of host ports that lead to pods that are gone
 //	Clean  --> closes the host ports of killed pods, removes the bridge and the table
 //	Checks --> what all this needs of the machine
 //
@@ -14,10 +15,11 @@
 //
 // The bridge and the table have names from the node's ID, so that several nodes share a machine. The directory of the
 // CNI library's records and the chains of the portmap plugin belong to all runtimes of the machine: only records of
-// this node are touched, and the chains go with the last port.
+// this node are touched, and the chains go with the last port. A rule of a host port is this node's by the network that
+// it names or, where it names none, by the subnet that it leads into (port_rules.go).
 //
-// The package does not know the container runtime. The runtime tells where its files lie (Places), and drives SetUp,
-// Keep and Clean in step with containerd.
+// The package does not know the container runtime. The runtime tells where its files lie (Places) and which sandboxes
+// it has, and drives SetUp, Keep and Clean in step with containerd.
 //
 // Start reading at Network in podnet.go.
 package podnet

@@ -92,6 +92,21 @@ func defaultLink(table string) string {
 	return ""
 }
 
+// bridgeSubnets are the subnets of a bridge's addresses; none if it is not there.
+func bridgeSubnets(bridge string) (subnets []netip.Prefix) {
+	link, err := net.InterfaceByName(bridge)
+	if err != nil {
+		return nil
+	}
+	addrs, _ := link.Addrs() // without them, the description of the network tells
+	for _, a := range addrs {
+		if s, err := netip.ParsePrefix(a.String()); err == nil && !s.Addr().IsLinkLocalUnicast() {
+			subnets = append(subnets, s.Masked())
+		}
+	}
+	return subnets
+}
+
 // hasIPv6 reports whether new interfaces of the host get IPv6 addresses.
 func hasIPv6() bool {
 	for _, scope := range []string{"all", "default"} {

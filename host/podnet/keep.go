@@ -14,10 +14,11 @@ const (
 	Lost     = "NetworkLost"     // it could not be brought back
 )
 
-// Keep lays down again what a reload of the machine's firewall or of its sysctls has taken from the pods' way out, and
-// opens their host ports again. It returns the events to report. It changes nothing unless ours confirms, after the
-// look, that the node still belongs to this process: another process may be cleaning it.
-func (n *Network) Keep(ctx context.Context, ours func() bool) ([]node.Event, error) {
+// Keep lays down again what a reload of the machine's firewall or of its sysctls has taken from the pods' way out. It
+// removes rules of host ports that lead to pods that are gone, and opens closed ports of running pods again. It
+// returns the events to report. It changes nothing unless ours confirms, after the look, that the node still belongs to
+// this process: another process may be cleaning it.
+func (n *Network) Keep(ctx context.Context, ours func() bool, sandboxes Sandboxes) ([]node.Event, error) {
 	lost, err := n.places.lost(n.subnets)
 	if err != nil {
 		return nil, fmt.Errorf("look for the pods' nftables rules: %w", err)
@@ -29,8 +30,14 @@ func (n *Network) Keep(ctx context.Context, ours func() bool) ([]node.Event, err
 	if lost != "" {
 		events = append(events, n.repair(lost))
 	}
+	cleared, err := n.clearPorts(ctx, sandboxes)
+	events = append(events, cleared...)
+	if err != nil {
+		events = append(events, node.Event{Reason: Lost, Warning: true,
+			Message: "host ports of pods that are gone may take those of others: " + err.Error()})
+	}
 	if n.reopens {
-		events = append(events, n.keepPorts(ctx)...)
+		events = append(events, n.keepPorts(ctx, sandboxes)...)
 	}
 	return events, nil
 }
@@ -49,8 +56,8 @@ func (n *Network) repair(lost string) node.Event {
 }
 
 // keepPorts opens the host ports of pods that were closed.
-func (n *Network) keepPorts(ctx context.Context) (events []node.Event) {
-	opened, err := n.reopenPorts(ctx)
+func (n *Network) keepPorts(ctx context.Context, sandboxes Sandboxes) (events []node.Event) {
+	opened, err := n.reopenPorts(ctx, sandboxes)
 	if opened > 0 {
 		events = append(events, node.Event{Reason: Repaired, Warning: true,
 			Message: fmt.Sprintf("host ports of pods were closed; opened them again (pods: %d)", opened)})

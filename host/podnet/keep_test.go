@@ -1,6 +1,7 @@
 package podnet
 
 import (
+	"context"
 	"errors"
 	"os"
 	"strings"
@@ -78,7 +79,7 @@ func TestNetworkOfANodeThatIsNoLongerOursIsLeftAlone(t *testing.T) {
 	n := newKept(t)
 	if err := inOwnNetwork(func() error {
 		err := errors.Join(n.places.route(n.subnets), flushRuleset(), setSysctl(forwarding4, "0"))
-		events, failed := n.Keep(t.Context(), func() bool { return false })
+		events, failed := n.Keep(t.Context(), func() bool { return false }, noSandboxes)
 		lost, unseen := n.places.lost(n.subnets)
 		if lost == "" || len(events) > 0 {
 			t.Errorf("got%s gone and %d events, want that nothing was done", lost, len(events))
@@ -93,10 +94,12 @@ func TestNetworkOfANodeThatIsNoLongerOursIsLeftAlone(t *testing.T) {
 func keepTwice(t *testing.T, n *Network) ([]node.Event, error) {
 	t.Helper()
 	ours := func() bool { return true }
-	first, err := n.Keep(t.Context(), ours)
-	second, err2 := n.Keep(t.Context(), ours)
+	first, err := n.Keep(t.Context(), ours, noSandboxes)
+	second, err2 := n.Keep(t.Context(), ours, noSandboxes)
 	return append(first, second...), errors.Join(err, err2)
 }
+
+func noSandboxes(context.Context) (map[string]bool, error) { return nil, nil }
 
 // newKept is a network of both families.
 func newKept(t *testing.T) *Network {

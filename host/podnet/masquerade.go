@@ -127,17 +127,16 @@ func statusDNAT() []expr.Any {
 
 // removePortmapTables removes the tables of the portmap plugin in which no port is open.
 func removePortmapTables() error {
-	const name, ports = "cni_hostport", "hostports"
 	conn, err := nftables.New()
 	if err != nil {
 		return fmt.Errorf("reach nftables: %w", err)
 	}
 	for _, family := range []nftables.TableFamily{nftables.TableFamilyIPv4, nftables.TableFamilyIPv6} {
-		table, err := conn.ListTableOfFamily(name, family)
+		table, err := conn.ListTableOfFamily(portTable, family)
 		if err != nil {
 			continue // there is none
 		}
-		rules, err := conn.GetRules(table, &nftables.Chain{Name: ports, Table: table})
+		rules, err := conn.GetRules(table, &nftables.Chain{Name: portsChain, Table: table})
 		if err != nil || len(rules) > 0 {
 			continue
 		}

@@ -123,6 +123,7 @@ func (p Places) route(subnets []netip.Prefix) error {
 func (n *Network) Clean(ctx context.Context) error {
 	return errors.Join(
 		n.closePorts(ctx),
+		n.places.removePortRules(ctx),
 		n.places.removeSharedChains(ctx),
 		removeBridge(n.places.bridge()),
 		removeMasquerade(n.places.table()),

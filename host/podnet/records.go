@@ -2,6 +2,8 @@ package podnet
 
 import (
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -14,6 +16,7 @@ type record struct {
 	Network     string          `json:"networkName"`
 	Interface   string          `json:"ifName"`
 	Result      json.RawMessage `json:"result"`
+	Pod         [][2]string     `json:"cniArgs"` // names and values that tell the pod
 	Arguments   struct {
 		PortMappings json.RawMessage `json:"portMappings"`
 	} `json:"capabilityArgs"`
@@ -32,6 +35,16 @@ func (r record) namespace() string {
 	for _, i := range result.Interfaces {
 		if i.Sandbox != "" {
 			return i.Sandbox
+		}
+	}
+	return ""
+}
+
+// argument returns a word of the runtime on the pod, such as its name.
+func (r record) argument(name string) string {
+	for _, pair := range r.Pod {
+		if pair[0] == name {
+			return pair[1]
 		}
 	}
 	return ""
@@ -59,6 +72,9 @@ func (p Places) addressed() (map[string][]string, error) {
 			continue // the plugin's own notes
 		}
 		text, err := os.ReadFile(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // its pod went meanwhile
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -51,7 +51,7 @@ func (*fakeNetwork) Checks(context.Context) []node.Check { return nil }
 func (*fakeNetwork) SetUp(context.Context) error         { return nil }
 func (*fakeNetwork) Clean(context.Context) error         { return nil }
 
-func (n *fakeNetwork) Keep(_ context.Context, ours func() bool) ([]node.Event, error) {
+func (n *fakeNetwork) Keep(_ context.Context, ours func() bool, _ func(context.Context) (map[string]bool, error)) ([]node.Event, error) {
 	n.looked = append(n.looked, ours())
 	if !ours() {
 		return nil, nil

@@ -81,6 +81,29 @@ func condition(all []*runtimeapi.RuntimeCondition, name string) error {
 	return fmt.Errorf("containerd does not report %s", name)
 }
 
+// sandboxWait limits how long the runtime may take to list its sandboxes.
+const sandboxWait = 10 * time.Second
+
+// sandboxes lists the runtime's sandboxes, and whether each is ready.
+func (r *Runtime) sandboxes(ctx context.Context) (map[string]bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, sandboxWait)
+	defer cancel()
+	conn, err := grpc.NewClient(r.Endpoint(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return nil, fmt.Errorf("set up connection to containerd: %w", err)
+	}
+	defer conn.Close()
+	list, err := runtimeapi.NewRuntimeServiceClient(conn).ListPodSandbox(ctx, &runtimeapi.ListPodSandboxRequest{})
+	if err != nil {
+		return nil, fmt.Errorf("list sandboxes: %w", err)
+	}
+	ready := map[string]bool{}
+	for _, s := range list.GetItems() {
+		ready[s.GetId()] = s.GetState() == runtimeapi.PodSandboxState_SANDBOX_READY
+	}
+	return ready, nil
+}
+
 // lastWords returns the end of containerd's log: only the log says why it ended.
 func lastWords(path string) string {
 	const enough = 2048

@@ -39,9 +39,10 @@ type Config struct {
 type Network interface {
 	Checks(ctx context.Context) []node.Check
 	SetUp(ctx context.Context) error
-	// Keep repairs the network if others have removed parts of it and ours still holds then. It returns events about
-	// it.
-	Keep(ctx context.Context, ours func() bool) ([]node.Event, error)
+	// Keep repairs the network if others have removed parts of it and ours still holds then, and removes what pods have
+	// left. Sandboxes lists the runtime's sandboxes, and whether each is ready. Keep returns events about all that.
+	Keep(ctx context.Context, ours func() bool, sandboxes func(context.Context) (map[string]bool, error),
+	) ([]node.Event, error)
 	Clean(ctx context.Context) error
 }
 
