@@ -14,6 +14,7 @@ type LogRun struct {
 	Container string
 	Attempt   uint32
 	Path      string // of the log file; empty if it was not observed
+	ID        string // of the container
 }
 
 // LogOptions select the part of a log that is read. The zero value reads the whole log once.
@@ -39,8 +40,8 @@ const (
 	LogStderr
 )
 
-// LogSink takes a log in large batches, which end anywhere and must not be kept. The reader calls Flush when
-// no more is at hand, before it waits and before it returns. A *bufio.Writer is a LogSink.
+// LogSink takes a log in large batches, which end anywhere and must not be kept. The reader calls Flush once
+// when the log is open, and when no more is at hand, before it waits and before it returns. A *bufio.Writer is a LogSink.
 type LogSink interface {
 	io.Writer
 	Flush() error

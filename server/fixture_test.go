@@ -276,11 +276,18 @@ func (r *scriptedRuntime) Changed() <-chan struct{} { return r.turned.Heard() }
 type scriptedLogs struct {
 	run     node.LogRun
 	options node.LogOptions
+	shut    error // why the log cannot be opened
 	read    func(ctx context.Context, o node.LogOptions, sink node.LogSink) error
 }
 
 func (l *scriptedLogs) Read(ctx context.Context, run node.LogRun, o node.LogOptions, sink node.LogSink) error {
 	l.run, l.options = run, o
+	if l.shut != nil {
+		return l.shut
+	}
+	if err := sink.Flush(); err != nil {
+		return err
+	}
 	if l.read != nil {
 		return l.read(ctx, o, sink)
 	}

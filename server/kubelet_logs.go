@@ -47,14 +47,14 @@ func (k *kubelet) containerLogs(w http.ResponseWriter, r *http.Request) {
 	}
 	sink := &logResponse{w: w, control: http.NewResponseController(w)}
 	defer endInTime(sink.control)
-	w.Header().Set("Content-Type", logContentType)
-	if err := sink.Flush(); err != nil {
-		return // the client is gone
-	}
 	ctx, end := k.follow(r.Context(), r)
 	err = k.reader.read(ctx, run, optionsOf(asked, k.reader.now()), sink)
 	end(err)
-	if err != nil && ctx.Err() == nil {
+	switch {
+	case err == nil || ctx.Err() != nil:
+	case !sink.begun:
+		wire.WriteText(w, http.StatusBadRequest, err.Error())
+	default:
 		// The header is out: all that is left is not to look complete.
 		panic(http.ErrAbortHandler)
 	}
@@ -64,11 +64,13 @@ func (k *kubelet) containerLogs(w http.ResponseWriter, r *http.Request) {
 type logResponse struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
+	begun   bool // the header is out
 }
 
 var _ node.LogSink = (*logResponse)(nil)
 
 func (l *logResponse) Write(p []byte) (n int, err error) {
+	l.begin()
 	err = inTime(l.control, func() error {
 		n, err = l.w.Write(p)
 		return err
@@ -76,7 +78,17 @@ func (l *logResponse) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-func (l *logResponse) Flush() error { return inTime(l.control, l.control.Flush) }
+func (l *logResponse) Flush() error {
+	l.begin()
+	return inTime(l.control, l.control.Flush)
+}
+
+func (l *logResponse) begin() {
+	if !l.begun {
+		l.w.Header().Set("Content-Type", logContentType)
+	}
+	l.begun = true
+}
 
 // decodeLogQuery reads a query as Kubernetes reads query parameters. The older
 // tail means tailLines, and "all" of them nothing.

@@ -49,29 +49,33 @@ func (s *logService) ReadLogs(r *nodev1.ReadLogsRequest, stream grpc.ServerStrea
 	if err != nil {
 		return err
 	}
-	// So that whoever follows a silent container learns at once that it works.
-	if err := stream.Send(&httpbody.HttpBody{ContentType: logContentType}); err != nil {
-		return err
-	}
-	return s.read(stream.Context(), run, options, logSender{stream})
+	return s.read(stream.Context(), run, options, &logSender{stream: stream})
 }
 
 // logSender sends each piece of a log as a message. gRPC has encoded it, and the
 // in-process connection copied it, before Send returns.
 type logSender struct {
 	stream grpc.ServerStreamingServer[httpbody.HttpBody]
+	begun  bool
 }
 
-var _ node.LogSink = logSender{}
+var _ node.LogSink = (*logSender)(nil)
 
-func (l logSender) Write(p []byte) (int, error) {
+func (l *logSender) Write(p []byte) (int, error) {
 	if err := l.stream.Send(&httpbody.HttpBody{ContentType: logContentType, Data: p}); err != nil {
 		return 0, err
 	}
 	return len(p), nil
 }
 
-func (logSender) Flush() error { return nil }
+// Flush sends a first message, so that whoever follows a silent container learns at once that it works.
+func (l *logSender) Flush() error {
+	if l.begun {
+		return nil
+	}
+	l.begun = true
+	return l.stream.Send(&httpbody.HttpBody{ContentType: logContentType})
+}
 
 func (s *logService) options(r *nodev1.ReadLogsRequest) (node.LogOptions, error) {
 	o := node.LogOptions{
@@ -124,7 +128,7 @@ func (s *logService) read(ctx context.Context, of loggedRun, o node.LogOptions, 
 	}
 	run := node.LogRun{
 		Key: of.key, UID: of.run.UID, Container: of.run.Name,
-		Attempt: of.run.Attempt, Path: of.run.LogPath,
+		Attempt: of.run.Attempt, Path: of.run.LogPath, ID: of.run.ID,
 	}
 	err := s.logs.Read(ctx, run, o, sink)
 	if cause := context.Cause(ctx); err != nil && cause != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -119,6 +120,18 @@ func TestUnknownPodsAndContainersAreNotFoundInUpstreamsWords(t *testing.T) {
 	got = n.do(t, "GET", "/containerLogs/default/web/nobody", "")
 	if got.status != 404 || got.body != "container \"nobody\" not found in pod \"web\"\n" {
 		t.Errorf("container: got %d %q", got.status, got.body)
+	}
+}
+
+func TestALogThatCannotBeOpenedIsAnErrorAndNoEmptyLog(t *testing.T) {
+	n := newNode(t)
+	n.apply(t, manifestOf("web"))
+	n.run(t, "web", node.ContainerRunning)
+	n.logs.shut = fmt.Errorf("open log %q: it is a symbolic link: %w", "0.log", node.ErrInvalid)
+	for _, path := range []string{kubeletLogs, kubeletLogs + "?follow=true", logsPath, logsPath + "?follow=true"} {
+		if got := n.do(t, "GET", path, ""); got.status != 400 || !strings.Contains(got.body, "symbolic link") {
+			t.Errorf("%s: got %d %q, want 400 and why", path, got.status, got.body)
+		}
 	}
 }
 

@@ -127,7 +127,7 @@ func (f Files) LastWords(ctx context.Context, e cri.Ending) (string, error) {
 	if !e.LogInstead || c.LogPath == "" {
 		return "", nil
 	}
-	return logs.Last(ctx, c.LogPath, lastLines, lastBytes)
+	return logs.Last(ctx, node.LogRun{Path: c.LogPath, ID: c.ID}, lastLines, lastBytes)
 }
 
 // Link makes the link by which log collectors find the log of a run.

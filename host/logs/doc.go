@@ -41,6 +41,9 @@
 //
 // # Where logs lie
 //
+// A reader goes through the open directory of a container (place.go) and reads regular
+// files alone that have no name elsewhere: a pod may have been given /var/log.
+//
 // Layout names the files as every Kubernetes log collector expects, makes the links by
 // which collectors find them, and removes both without ever following a symbolic link
 // below its roots. Start reading at Read in read.go, or at Layout in layout.go.

@@ -18,7 +18,7 @@ import (
 // under the old name. The runtime may still hold lines for the old file at that
 // time, so the old file stays open, and is looked into, until the next rotation.
 type follower struct {
-	path    string
+	place
 	current *source
 	former  *source // the file before it; nil before the first rotation
 	last    string  // stamp of the newest file that is older than the current one
@@ -28,7 +28,7 @@ type follower struct {
 // follow prints the past, src and whatever succeeds it at the same path. It
 // closes src.
 func follow(ctx context.Context, old past, src *source, out *printer) error {
-	f := &follower{path: old.path, current: src, last: old.last(), out: out}
+	f := &follower{place: old.place, current: src, last: old.last(), out: out}
 	defer f.close()
 	if err := old.print(ctx, src, out); err != nil {
 		return err
@@ -83,7 +83,7 @@ func (f *follower) catchUp(ctx context.Context) error {
 // advance goes on to the next file, or back to the start of one that was
 // truncated. It reports whether there is more to read.
 func (f *follower) advance() (bool, error) {
-	named, err := os.Lstat(f.path)
+	named, err := f.lstat("")
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil // renamed; the runtime has yet to make a new one
 	}
@@ -125,7 +125,7 @@ func (f *follower) step(current fs.FileInfo) (bool, error) {
 // always the one at path: for a slow reader the log may have been rotated twice.
 func (f *follower) openNext(current fs.FileInfo) (*source, error) {
 	// Open first, look for others then: whatever is renamed in between is found.
-	newest, err := openSource(f.path)
+	newest, err := openSource(f.place, "")
 	if err != nil {
 		return nil, err
 	}
@@ -137,13 +137,13 @@ func (f *follower) openNext(current fs.FileInfo) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return openRotated(f.path, stamp)
+	return openRotated(f.place, stamp)
 }
 
 // following returns the stamp of the file that was rotated away after the current one, or
 // "".
 func (f *follower) following(current fs.FileInfo) (string, error) {
-	stamps, err := stampsOf(os.DirFS(filepath.Dir(f.path)), filepath.Base(f.path))
+	stamps, err := f.stamps()
 	if err != nil {
 		return "", err
 	}
@@ -164,10 +164,10 @@ func (f *follower) isCurrent(stamp string, current fs.FileInfo) bool {
 	if f.current.stamp != "" {
 		return f.current.stamp == stamp
 	}
-	if plain, err := os.Lstat(f.path + "." + stamp); err == nil {
+	if plain, err := f.lstat("." + stamp); err == nil {
 		return os.SameFile(plain, current)
 	}
-	packed, err := os.Lstat(f.path + "." + stamp + packedSuffix)
+	packed, err := f.lstat("." + stamp + packedSuffix)
 	return err == nil && packed.ModTime().Equal(current.ModTime())
 }
 

@@ -9,11 +9,11 @@ import (
 	"nodal/node"
 )
 
-// Last returns the last lines of the log at path, but no more than the last most bytes of them. It returns "" for a
+// Last returns the last lines of a run's log, but no more than the last most bytes of them. It returns "" for a
 // missing log.
-func Last(ctx context.Context, path string, lines int64, most int) (string, error) {
+func Last(ctx context.Context, run node.LogRun, lines int64, most int) (string, error) {
 	end := &lastBytes{most: most}
-	err := Read(ctx, path, node.LogOptions{Tail: &lines}, end)
+	err := read(ctx, run.Path, run.ID, node.LogOptions{Tail: &lines}, end)
 	if err != nil && !errors.Is(err, node.ErrNotFound) {
 		return "", fmt.Errorf("read the end of a log: %w", err)
 	}

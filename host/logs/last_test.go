@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"nodal/node"
 )
 
 func TestLast(t *testing.T) {
@@ -24,7 +26,7 @@ func TestLast(t *testing.T) {
 		{"a character that was cut in half", numbered(1, strings.Repeat("é", 9)+"e"), "\uFFFD" + strings.Repeat("é", 8) + "e\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := Last(t.Context(), writeLog(t, test.log), 3, len(test.want)-2*strings.Count(test.want, "\uFFFD"))
+			got, err := Last(t.Context(), node.LogRun{Path: writeLog(t, test.log)}, 3, len(test.want)-2*strings.Count(test.want, "\uFFFD"))
 			if err != nil || got != test.want {
 				t.Errorf("got %q, %v, want %q", got, err, test.want)
 			}
@@ -33,7 +35,7 @@ func TestLast(t *testing.T) {
 }
 
 func TestLastOfNoLog(t *testing.T) {
-	if got, err := Last(t.Context(), filepath.Join(t.TempDir(), "none"), 3, 20); got != "" || err != nil {
+	if got, err := Last(t.Context(), node.LogRun{Path: filepath.Join(t.TempDir(), "none")}, 3, 20); got != "" || err != nil {
 		t.Errorf("got %q, %v, want nothing", got, err)
 	}
 }

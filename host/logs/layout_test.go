@@ -200,15 +200,3 @@ func TestLinkNameFitsAFileName(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-func TestReadGoesThroughTheLinkOfACollector(t *testing.T) {
-	l := newLayout(t)
-	target := writeLog(t, full("one"))
-	if err := l.Link(web.Key, "main", "abc", target); err != nil {
-		t.Fatal(err)
-	}
-	f := startFollowing(t, filepath.Join(l.Links, "web_default_main-abc.log"), node.LogOptions{}, newLive())
-	f.sees("one\n")
-	appendTo(t, target, full("two"))
-	f.sees("one\ntwo\n")
-}

@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -50,15 +49,15 @@ func stampsOf(dir fs.FS, base string) ([]string, error) {
 	return slices.Compact(stamps), nil
 }
 
-// past holds the files that were rotated away from the log at path before src was written.
+// past holds the files that were rotated away from a log before src was written.
 type past struct {
-	path   string
-	stamps []string
+	place
+	old []string // their stamps
 }
 
-func pastOf(path string, src *source) (past, error) {
-	p := past{path: path}
-	stamps, err := stampsOf(os.DirFS(filepath.Dir(path)), filepath.Base(path))
+func pastOf(where place, src *source) (past, error) {
+	p := past{place: where}
+	stamps, err := where.stamps()
 	if err != nil {
 		return p, err
 	}
@@ -69,21 +68,21 @@ func pastOf(path string, src *source) (past, error) {
 	for _, stamp := range stamps {
 		// Rotated since it was opened: it is the present file, and what follows
 		// it is the future.
-		info, err := os.Lstat(path + "." + stamp)
+		info, err := where.lstat("." + stamp)
 		if src.stamp == stamp || err == nil && os.SameFile(info, current) {
 			break
 		}
-		p.stamps = append(p.stamps, stamp)
+		p.old = append(p.old, stamp)
 	}
 	return p, nil
 }
 
 // last returns the newest stamp, or "" if nothing was rotated.
 func (p past) last() string {
-	if len(p.stamps) == 0 {
+	if len(p.old) == 0 {
 		return ""
 	}
-	return p.stamps[len(p.stamps)-1]
+	return p.old[len(p.old)-1]
 }
 
 // begin finds where the wanted lines begin: a file of the past and an offset in it, or a place in src, to which it
@@ -97,11 +96,11 @@ func (p past) begin(src *source, opts node.LogOptions) (file int, offset int64, 
 	if err != nil {
 		return 0, 0, err
 	}
-	if found || len(p.stamps) == 0 {
-		return len(p.stamps), 0, src.seek(offset)
+	if found || len(p.old) == 0 {
+		return len(p.old), 0, src.seek(offset)
 	}
-	for i := len(p.stamps) - 1; i >= 0; i-- {
-		offset, found, err := p.startIn(p.stamps[i], &tail)
+	for i := len(p.old) - 1; i >= 0; i-- {
+		offset, found, err := p.startIn(p.old[i], &tail)
 		if err != nil || found {
 			return i, offset, err
 		}
@@ -111,19 +110,19 @@ func (p past) begin(src *source, opts node.LogOptions) (file int, offset int64, 
 
 // since returns the index of the first file that was written to at t or later.
 func (p past) since(t time.Time) int {
-	for i, stamp := range p.stamps {
+	for i, stamp := range p.old {
 		for _, suffix := range []string{"", packedSuffix} {
-			info, err := os.Lstat(p.path + "." + stamp + suffix)
+			info, err := p.lstat("." + stamp + suffix)
 			if err == nil && !info.ModTime().Before(t) {
 				return i
 			}
 		}
 	}
-	return len(p.stamps)
+	return len(p.old)
 }
 
 func (p past) startIn(stamp string, t *tail) (offset int64, found bool, err error) {
-	src, err := openRotated(p.path, stamp)
+	src, err := openRotated(p.place, stamp)
 	if errors.Is(err, node.ErrNotFound) {
 		return 0, false, nil // dropped meanwhile, as the oldest are
 	}
@@ -135,10 +134,10 @@ func (p past) startIn(stamp string, t *tail) (offset int64, found bool, err erro
 }
 
 // openRotated opens the rotated file of a stamp, packed or not.
-func openRotated(path, stamp string) (*source, error) {
-	src, err := openSource(path + "." + stamp)
+func openRotated(p place, stamp string) (*source, error) {
+	src, err := openSource(p, "."+stamp)
 	if errors.Is(err, node.ErrNotFound) {
-		src, err = openPacked(path + "." + stamp + packedSuffix)
+		src, err = openPacked(p, "."+stamp+packedSuffix)
 	}
 	if err != nil {
 		return nil, err
@@ -149,15 +148,15 @@ func openRotated(path, stamp string) (*source, error) {
 
 // openPacked unpacks a log into a file without a name: lines are searched from
 // its end too.
-func openPacked(path string) (*source, error) {
-	src, err := openSource(path)
+func openPacked(p place, suffix string) (*source, error) {
+	src, err := openSource(p, suffix)
 	if err != nil {
 		return nil, err
 	}
 	packed := src.file
 	defer packed.Close()
 	if src.file, err = unpack(packed); err != nil {
-		return nil, fmt.Errorf("unpack log %q: %w", path, err)
+		return nil, fmt.Errorf("unpack log %q: %w", p.path+suffix, err)
 	}
 	src.in = src.file
 	return src, nil

@@ -79,6 +79,12 @@ func (p *printer) write() error {
 	return nil
 }
 
+// begin tells the sink that the log is open.
+func (p *printer) begin() error {
+	p.unsaved = true
+	return p.flush()
+}
+
 // flush passes everything printed so far to the sink.
 func (p *printer) flush() error {
 	if err := p.write(); err != nil {

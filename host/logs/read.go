@@ -5,9 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 
 	"nodal/node"
 )
@@ -21,33 +18,37 @@ func (l Layout) Read(ctx context.Context, run node.LogRun, opts node.LogOptions,
 			return err
 		}
 	}
-	return Read(ctx, path, opts, sink)
+	return read(ctx, path, run.ID, opts, sink)
 }
 
 // Read prints the log at path to sink: what was rotated away from it and is still
 // there, then the file itself. Without Follow it prints what the log holds now.
 // It returns nil at the end of the log or at LimitBytes, and an error when the log
 // cannot be read, the sink refuses or ctx ends. A log that is not there is
-// node.ErrNotFound.
+// node.ErrNotFound. The sink is flushed once the log is open, before anything is read.
 func Read(ctx context.Context, path string, opts node.LogOptions, sink node.LogSink) error {
+	return read(ctx, path, "", opts, sink)
+}
+
+// read prints the log of the container with an id.
+func read(ctx context.Context, path, id string, opts node.LogOptions, sink node.LogSink) error {
 	if err := check(&opts); err != nil {
 		return err
 	}
-	// With Docker the log is a link, and what happens to the file is seen in the
-	// directory where it really lies.
-	target, err := filepath.EvalSymlinks(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		target, err = path, nil
-	}
+	where, err := placeOf(path, id)
 	if err != nil {
-		return openError(path, err)
+		return err
 	}
-	src, err := openNewest(target)
+	defer where.close()
+	src, err := openNewest(where)
 	if err != nil {
 		return err
 	}
 	out := newPrinter(opts, sink)
-	old, err := pastOf(target, src)
+	old, err := pastOf(where, src)
+	if err == nil {
+		err = out.begin()
+	}
 	switch {
 	case err != nil:
 		src.file.Close()
@@ -62,18 +63,18 @@ func Read(ctx context.Context, path string, opts node.LogOptions, sink node.LogS
 	return out.flush()
 }
 
-// openNewest opens the file at path. If it was just renamed and the runtime has yet to make a
+// openNewest opens the log of a place. If it was just renamed and the runtime has yet to make a
 // new one, it opens the renamed file.
-func openNewest(path string) (*source, error) {
-	src, err := openSource(path)
+func openNewest(p place) (*source, error) {
+	src, err := openSource(p, "")
 	if !errors.Is(err, node.ErrNotFound) {
 		return src, err
 	}
-	stamps, listErr := stampsOf(os.DirFS(filepath.Dir(path)), filepath.Base(path))
+	stamps, listErr := p.stamps()
 	if listErr != nil || len(stamps) == 0 {
 		return nil, err
 	}
-	return openRotated(path, stamps[len(stamps)-1])
+	return openRotated(p, stamps[len(stamps)-1])
 }
 
 // readOnce prints the log as it is at this moment: however fast it grows, the
@@ -100,7 +101,7 @@ func (p past) print(ctx context.Context, src *source, out *printer) error {
 	if err != nil {
 		return err
 	}
-	for _, stamp := range p.stamps[first:] {
+	for _, stamp := range p.old[first:] {
 		if err := p.printOne(ctx, stamp, offset, out); err != nil {
 			return err
 		}
@@ -110,7 +111,7 @@ func (p past) print(ctx context.Context, src *source, out *printer) error {
 }
 
 func (p past) printOne(ctx context.Context, stamp string, offset int64, out *printer) error {
-	src, err := openRotated(p.path, stamp)
+	src, err := openRotated(p.place, stamp)
 	if errors.Is(err, node.ErrNotFound) {
 		return nil // dropped meanwhile, as the oldest are
 	}

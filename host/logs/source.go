@@ -3,14 +3,9 @@ package logs
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"syscall"
-
-	"nodal/node"
 )
 
 const (
@@ -33,29 +28,13 @@ type source struct {
 	stamp    string // of when it was rotated away; empty: it was not when it was opened
 }
 
-// openSource opens the file at path. Anything but a regular file is refused, and
-// a named pipe does not block.
-func openSource(path string) (*source, error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+// openSource opens the log of a place, or with a suffix one that was rotated away from it.
+func openSource(p place, suffix string) (*source, error) {
+	file, err := p.open(suffix)
 	if err != nil {
-		return nil, openError(path, err)
-	}
-	info, err := file.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("not a regular file: %w", node.ErrInvalid)
-	}
-	if err != nil {
-		file.Close()
-		return nil, openError(path, err)
+		return nil, err
 	}
 	return &source{file: file, in: file, buf: make([]byte, blockSize)}, nil
-}
-
-func openError(path string, err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("open log %q: %w: %w", path, node.ErrNotFound, err)
-	}
-	return fmt.Errorf("open log %q: %w", path, err)
 }
 
 // seek moves to an offset at which a line begins and drops its buffer.
