@@ -39,7 +39,7 @@ func requestEvidence(r *http.Request) evidence {
 }
 
 // Kubelet guards one of the kubelet's own paths, behind HTTP: it authorizes with
-// upstream's answers, bounds sessions, ends those that outlive their credential, and
+// upstream's answers, bounds sessions and other requests that may last, ends those that outlive their credential, and
 // audits. Requests of the API proper are guarded by the gRPC interceptors instead.
 func (a *Authenticator) Kubelet(verb Verb, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -57,7 +57,7 @@ func (a *Authenticator) Kubelet(verb Verb, next http.Handler) http.Handler {
 			writeText(rec, http.StatusForbidden, forbidden(id, asked))
 			return
 		}
-		if verb == Exec {
+		if lasts(verb, r) {
 			release, err := a.streams.Acquire(id)
 			if err != nil {
 				writeText(rec, http.StatusTooManyRequests, err.Error())

@@ -36,6 +36,13 @@ func accesses(verb Verb, r *http.Request) []Access {
 	return asked
 }
 
+// lasts reports whether a request may last as long as its client likes: a session, a log, which may be followed, and
+// a profile, whose client says how long.
+func lasts(verb Verb, r *http.Request) bool {
+	first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	return verb == Exec || first == "containerLogs" || first == "debug"
+}
+
 func apiVerb(method string) string {
 	switch method {
 	case http.MethodGet:

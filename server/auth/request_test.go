@@ -191,3 +191,27 @@ func TestStreamsAreBoundedPerIdentity(t *testing.T) {
 		t.Errorf("still open: %v", f.Streams().open)
 	}
 }
+
+func TestLogsAndProfilesOfTheKubeletsPathsCountAsStreams(t *testing.T) {
+	f := newFixture(t, func(c *Config) { c.MaxStreams = 1 })
+	ask := func(path string, inside http.HandlerFunc) int {
+		w, r := httptest.NewRecorder(), httptest.NewRequest("GET", path, nil)
+		r.Header.Set("Authorization", "Bearer "+f.token(t, RoleViewer))
+		f.HTTP(f.Kubelet(Read, inside)).ServeHTTP(w, r)
+		return w.Code
+	}
+	never := func(http.ResponseWriter, *http.Request) { t.Error("a second stream ran") }
+	for _, path := range []string{"/containerLogs/default/web/main?follow=true", "/debug/pprof/profile"} {
+		code := ask(path, func(http.ResponseWriter, *http.Request) {
+			if got := ask("/containerLogs/default/web/main", never); got != http.StatusTooManyRequests {
+				t.Errorf("beside %s: got %d, want 429", path, got)
+			}
+			if got := ask("/pods", func(http.ResponseWriter, *http.Request) {}); got != http.StatusOK {
+				t.Errorf("beside %s, what ends by itself: got %d, want 200", path, got)
+			}
+		})
+		if code != http.StatusOK {
+			t.Errorf("%s: got %d, want 200", path, code)
+		}
+	}
+}
