@@ -95,6 +95,7 @@ type Runtime struct {
 	CgroupDriver   string         // of the built-in runtime: "cgroupfs" or "systemd"; empty to detect it
 	PodCIDRs       []netip.Prefix // of the built-in runtime, one a family; empty selects unused ones
 	StopOnExit     bool           // the built-in runtime ends with the agent
+	ImportLimit    int64          // bytes that an imported image may unpack to; zero means what the disk has
 	ImageEndpoint  string
 	RequestTimeout time.Duration // for each call but pull, logs, exec and attach
 }

@@ -158,6 +158,7 @@ func resolveRuntime(o *Options) Runtime {
 		Endpoint:       k.ContainerRuntimeEndpoint,
 		SandboxImage:   o.SandboxImage,
 		StopOnExit:     o.StopRuntime,
+		ImportLimit:    importLimit(o.ImportLimit),
 		ImageEndpoint:  k.ImageServiceEndpoint,
 		RequestTimeout: k.RuntimeRequestTimeout.Duration,
 	}

@@ -1,6 +1,9 @@
 package config
 
 import (
+	"cmp"
+
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	kubelet "k8s.io/kubelet/config/v1beta1"
 )
@@ -45,5 +48,18 @@ func validateImages(o *Options) (errs field.ErrorList) {
 		path := field.NewPath("--image-credential-provider-config")
 		errs = append(errs, field.Required(path, "must be given together with --image-credential-provider-bin-dir"))
 	}
+	if limit, err := resource.ParseQuantity(cmp.Or(o.ImportLimit, "1")); err != nil || limit.Value() <= 0 {
+		path := field.NewPath("--image-import-limit")
+		errs = append(errs, field.Invalid(path, o.ImportLimit, "must be a number of bytes above 0, such as 20Gi"))
+	}
 	return errs
+}
+
+// importLimit reads a number of bytes; nothing is 0.
+func importLimit(text string) int64 {
+	limit, err := resource.ParseQuantity(text)
+	if err != nil {
+		return 0 // empty: others do not pass validateImages
+	}
+	return limit.Value()
 }

@@ -11,6 +11,8 @@ func TestImagesAreChecked(t *testing.T) {
 		"thresholds the wrong way":  {"imageGCHighThresholdPercent: 70", "", "less than imageGCHighThresholdPercent"},
 		"ages the wrong way":        {"imageMaximumGCAge: 1m", "", "greater than imageMinimumGCAge"},
 		"a negative rate":           {"registryPullQPS: -1", "", "at least 0"},
+		"no room for an import":     {"maxPods: 1", "--image-import-limit=0", "above 0"},
+		"no number for an import":   {"maxPods: 1", "--image-import-limit=much", "above 0"},
 		"providers without a place": {"maxPods: 1", "--image-credential-provider-config=/x", "given together"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -22,6 +24,12 @@ func TestImagesAreChecked(t *testing.T) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
 		})
+	}
+	if got := load(t, "--image-import-limit=2Gi").Runtime.ImportLimit; got != 2<<30 {
+		t.Errorf("got a limit of %d bytes, want 2 GiB", got)
+	}
+	if got := load(t).Runtime.ImportLimit; got != 0 {
+		t.Errorf("got a limit of %d bytes, want none", got)
 	}
 	c := load(t, "--image-credential-provider-config=/x", "--image-credential-provider-bin-dir=/y")
 	if c.Images.ProviderConfig != "/x" || c.Images.ProviderPrograms != "/y" {

@@ -65,6 +65,7 @@ var sections = []section{
 			"`percent` of disk usage at which the removal of images stops"},
 		{"imageMinimumGCAge", "minimum-image-ttl-duration", minutes(2), nil,
 			"`age` below which an unused image is not removed"},
+		{flag: "image-import-limit"},
 		{flag: "image-credential-provider-config"},
 		{flag: "image-credential-provider-bin-dir"},
 		{"containerLogMaxSize", "container-log-max-size", "10Mi", quantity,

@@ -35,7 +35,7 @@ type Runtime struct {
 func Start(
 	ctx context.Context, dirs config.Dirs, settings config.Runtime, events *store.Events, log *slog.Logger,
 ) (*Runtime, error) {
-	images, err := registry.Open(registry.Config{Dir: dirs.Images(), Log: log})
+	images, err := registry.Open(registry.Config{Dir: dirs.Images(), Unpacked: settings.ImportLimit, Log: log})
 	if err != nil {
 		return nil, err
 	}

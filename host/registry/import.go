@@ -32,6 +32,11 @@ type found struct {
 // layout in it, plain or compressed by gzip or zstd. It reads the stream once and
 // writes each file once. All images of it become known together, or none.
 func (s *Store) Import(ctx context.Context, r io.Reader, o Options) (_ []node.ImportedImage, err error) {
+	if o.Name != "" {
+		if _, err := fullReference(o.Name); err != nil {
+			return nil, err
+		}
+	}
 	st, err := s.newStage()
 	if err != nil {
 		return nil, err
@@ -44,7 +49,25 @@ func (s *Store) Import(ctx context.Context, r io.Reader, o Options) (_ []node.Im
 	if err != nil {
 		return nil, err
 	}
+	allowed, err := s.unpackedLimit()
+	if err != nil {
+		return nil, err
+	}
+	for _, image := range images {
+		if err := st.checkUnpacked(image, allowed); err != nil {
+			return nil, err
+		}
+	}
 	return s.commit(st, images, nil)
+}
+
+// unpackedLimit is the number of bytes that an image may unpack to.
+func (s *Store) unpackedLimit() (int64, error) {
+	if s.cfg.Unpacked > 0 {
+		return s.cfg.Unpacked, nil
+	}
+	free, err := freeBytes(s.cfg.Dir)
+	return max(0, free-s.cfg.Reserve), err
 }
 
 // commit keeps images: first all of their content, then their names.

@@ -15,7 +15,9 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/static"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"github.com/google/go-containerregistry/pkg/v1/types"
 	"github.com/klauspost/compress/zstd"
 
 	"nodal/node"
@@ -152,6 +154,9 @@ func TestWhatIsNoImageForThisNodeIsRefused(t *testing.T) {
 		{"a tarball of something else", tarOf(t, entry{name: "README", data: []byte("hello")}), Options{}, "holds no image"},
 		{"an image without a name", tarOf(t, dockerSave(t, image)...), Options{}, "give a name"},
 		{"a layout with no more than a tag", tarOf(t, ociLayout(t, named(image, map[string]string{refName: "v1"}))...), Options{}, "give a name"},
+		{"a name that leads upwards", tarOf(t, dockerSave(t, image)...), Options{Name: "nodal.test/../../x:1"}, "no runtime takes it"},
+		{"a name like a flag", tarOf(t, dockerSave(t, image)...), Options{Name: "-rf"}, "no runtime takes it"},
+		{"such a name of its own", tarOf(t, dockerSave(t, image, "nodal.test/./x:1")...), Options{}, "no runtime takes it"},
 		{"a name that is none", tarOf(t, dockerSave(t, image)...), Options{Name: "UPPER CASE"}, "not of the form"},
 		{"one name for two images", tarOf(t, ociLayout(t, named(image, nil), named(ourImage(t), nil))...), Options{Name: "app:1"}, "2 images"},
 		{"an image for another machine", tarOf(t, dockerSave(t, other, "app:1")...), Options{}, "this node is linux/"},
@@ -220,6 +225,61 @@ func TestAnImportIsBounded(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestNameIsCheckedBeforeTheTarballIsRead(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	if _, err := s.Import(t.Context(), failing{errors.New("it was read")}, Options{Name: "-rf"}); !errors.Is(err, node.ErrInvalid) {
+		t.Errorf("got %v, want that the name is refused", err)
+	}
+}
+
+func TestWhatLayersUnpackToIsBounded(t *testing.T) {
+	zeros := make([]byte, 3<<20)
+	image, err := mutate.AppendLayers(ourImage(t), static.NewLayer(gzipped(t, zeros), types.OCILayer))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tarball := tarOf(t, ociLayout(t, named(image, map[string]string{containerdName: "app:1"}))...)
+	if len(tarball) > 1<<20 {
+		t.Fatalf("the tarball has %d bytes", len(tarball))
+	}
+	for _, c := range []struct {
+		name    string
+		allowed int64
+		want    error
+	}{
+		{"less than the zeros", int64(len(zeros)) - 1, node.ErrTooLarge},
+		{"the zeros, without the rest", int64(len(zeros)), node.ErrTooLarge},
+		{"the zeros and the rest", int64(len(zeros)) + 100_000, nil},
+		{"what the disk has", 0, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			s, err := Open(Config{Dir: dir, Reserve: 1, Unpacked: c.allowed})
+			if err != nil {
+				t.Fatal(err)
+			}
+			before := filesBelow(t, dir)
+			if _, err := s.Import(t.Context(), bytes.NewReader(tarball), Options{}); !errors.Is(err, c.want) {
+				t.Errorf("got %v, want %v", err, c.want)
+			}
+			if after := filesBelow(t, dir); c.want != nil && !slices.Equal(before, after) {
+				t.Errorf("it left %q", after)
+			}
+		})
+	}
+}
+
+func gzipped(t *testing.T, plain []byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, err := w.Write(plain)
+	if err := errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }
 
 func TestAnImportEndsWithItsContext(t *testing.T) {

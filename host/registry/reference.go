@@ -2,6 +2,7 @@ package registry
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/google/go-containerregistry/pkg/name"
@@ -24,6 +25,10 @@ func fullReference(reference string) (string, error) {
 	if registry == name.DefaultRegistry {
 		registry = dockerHub
 	}
+	if !wellFormed(registry, tag.RepositoryStr(), tag.TagStr()) {
+		return "", fmt.Errorf("image name %q: no runtime takes it; use small letters, digits and single . _ - between them: %w",
+			reference, node.ErrInvalid)
+	}
 	return registry + "/" + tag.RepositoryStr() + ":" + tag.TagStr(), nil
 }
 
@@ -45,3 +50,18 @@ func fullReferences(chosen string, own []string) ([]string, error) {
 
 // isBareTag says whether an annotation holds only a tag, which names no image.
 func isBareTag(reference string) bool { return !strings.ContainsAny(reference, "/:") }
+
+// What runtimes take for the parts of a name. The library above takes more, such as parts that are dots.
+var (
+	registryForm   = regexp.MustCompile(`^([a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?(\.[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?)*|\[[0-9a-fA-F:]+\])(:[0-9]+)?$`)
+	repositoryForm = regexp.MustCompile(`^[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*$`)
+	tagForm        = regexp.MustCompile(`^\w[\w.-]{0,127}$`)
+)
+
+const maxName = 255 // bytes of a registry and a repository
+
+// wellFormed reports whether runtimes take the name.
+func wellFormed(registry, repository, tag string) bool {
+	return registryForm.MatchString(registry) && repositoryForm.MatchString(repository) && tagForm.MatchString(tag) &&
+		len(registry)+len("/")+len(repository) <= maxName
+}

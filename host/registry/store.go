@@ -18,8 +18,11 @@ import (
 type Config struct {
 	Dir     string
 	Reserve int64 // bytes that an import leaves free on the disk; 0: 256 MiB
-	Limit   int64 // bytes that one import may unpack to; 0: what the disk has
-	Log     *slog.Logger
+	Limit   int64 // bytes that the files of one tarball may have; 0: what the disk has
+	// Unpacked limits the bytes that the layers of an image may unpack to, which a small tarball does not show; 0: what
+	// the disk has.
+	Unpacked int64
+	Log      *slog.Logger
 }
 
 const (

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	goruntime "runtime"
+	"slices"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
@@ -27,6 +28,12 @@ type content interface {
 type tree struct {
 	config v1.Descriptor
 	blobs  []v1.Descriptor // indexes and manifest, configuration, layers
+}
+
+// layers are the blobs after the configuration.
+func (t tree) layers() []v1.Descriptor {
+	at := slices.IndexFunc(t.blobs, func(b v1.Descriptor) bool { return b.Digest == t.config.Digest })
+	return t.blobs[at+1:]
 }
 
 func (t tree) size() int64 {
