@@ -46,7 +46,7 @@ func reach(ctx context.Context, o Options, f facts, m memory) (r runtime, err er
 	}
 	if r.conn, err = cri.Dial(cri.Config{
 		Endpoint: r.endpoint, ImageEndpoint: cfg.Runtime.ImageEndpoint, RequestTimeout: cfg.Runtime.RequestTimeout,
-		Called: m.counts.Called, Trace: f.tracing.Calls,
+		Registries: r.own.Registries(), Called: m.counts.Called, Trace: f.tracing.Calls,
 	}); err != nil {
 		return r, err
 	}

@@ -50,7 +50,8 @@ func Start(
 	r := &Runtime{
 		images: images, registry: served, events: events, log: log,
 		hosts: &registry.Hosts{
-			User: dirs.Registries(), Effective: hostruntime.RegistriesDir(dirs.Root), Mirror: served.Mirror(),
+			User: dirs.Registries(), Effective: hostruntime.RegistriesDir(dirs.Root),
+			Direct: hostruntime.DirectRegistriesDir(dirs.Root), Mirror: served.Mirror(),
 		},
 	}
 	r.hostsWritten(r.hosts.Write())
@@ -91,6 +92,15 @@ func (r *Runtime) CgroupDriver() string { return r.containerd.CgroupDriver() }
 
 // Pid returns the process of containerd.
 func (r *Runtime) Pid() int { return r.containerd.Pid() }
+
+// Registries returns the directory that leads to registries without the node's own. It is empty if the runtime is not
+// the agent's.
+func (r *Runtime) Registries() string {
+	if r == nil {
+		return ""
+	}
+	return r.hosts.Direct
+}
 
 // Images returns the store of the registry.
 func (r *Runtime) Images() *registry.Store { return r.images }

@@ -16,6 +16,11 @@ type Config struct {
 	ImageEndpoint  string        // of image pulls; empty means Endpoint
 	RequestTimeout time.Duration // of an ordinary call; zero means two minutes
 
+	// Registries is the directory of hosts.toml of the image's own registries. A runtime that is led to other hosts
+	// before those takes their "not found" for the reason of a pull that failed: the reason is looked up here. Empty
+	// stands for a runtime whose word is final.
+	Registries string
+
 	// Called reports each call that has ended, by its CRI method. The handler is that of a sandbox which the call
 	// makes, and empty for other calls. nil disables it.
 	Called func(method, handler string, took time.Duration, err error)

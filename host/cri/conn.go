@@ -25,7 +25,10 @@ type Conn struct {
 	tasks   tasks
 	pulls   pulls
 	timeout time.Duration // of an ordinary call
-	closers []func() error
+
+	resolver   resolver
+	registries string // where it looks
+	closers    []func() error
 }
 
 // events reports changes of containers where CRI itself has no events.
@@ -78,6 +81,8 @@ func New(conn, images grpc.ClientConnInterface, config Config) *Conn {
 		tasks:   below,
 		pulls:   belowImages,
 		timeout: config.withDefaults().RequestTimeout,
+
+		resolver: belowImages, registries: config.Registries,
 	}
 }
 

@@ -79,6 +79,9 @@ func (i *Images) Pull(ctx context.Context, ref string, as *node.Credential) (nod
 		// A registry that cannot be reached makes the runtime answer Unavailable
 		// too. With an answer, the pull is over, whatever its code says.
 		answered := len(header)+len(trailer) > 0 && ctx.Err() == nil
+		if answered {
+			err = i.pullReason(ctx, err, ref, as)
+		}
 		return node.LocalImage{}, judgePull(err, answered, ref)
 	}
 	// Some runtimes answer with a digest of the manifest, which is no image id.
@@ -108,11 +111,11 @@ func judgePull(err error, answered bool, ref string) error {
 	}
 	reason := node.ErrImagePull
 	for _, known := range []error{crierrors.ErrRegistryUnavailable, crierrors.ErrSignatureValidationFailed} {
-		if strings.HasPrefix(answer{err}.Error(), known.Error()) {
+		if strings.HasPrefix(err.Error(), known.Error()) {
 			reason = known.Error()
 		}
 	}
-	return failure(reason, fmt.Errorf("%s: %w", doing, answer{err}))
+	return failure(reason, fmt.Errorf("%s: %w", doing, err))
 }
 
 // RemoveImage removes an image under all its names. A missing image is no error.

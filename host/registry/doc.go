@@ -5,6 +5,7 @@
 //	pause ────Seed────▶   │                 ▲                    ▲
 //	                      └ unwanted: gone  └ index.json         │
 //	the user's hosts.toml ──WriteHosts──▶ the runtime's hosts.toml, ours first
+//	                      └─────────────▶ the same without ours, to ask why a pull failed
 //
 // # On disk
 //
@@ -23,7 +24,8 @@
 //
 // A tarball comes from outside. Its paths never become paths on disk: a file is
 // kept under its digest. Every digest that a tarball claims is checked, sizes and
-// numbers are bounded, and the disk keeps a reserve. The handler asks for a token
+// numbers are bounded, those that layers unpack to as well (unpacked.go), and the disk
+// keeps a reserve. A name that runtimes would not take is refused. The handler asks for a token
 // that only the runtime's configuration holds, since any process of the machine can
 // connect to loopback, and not every process may read images.
 //

@@ -16,6 +16,7 @@ const followEvery = 5 * time.Second
 // Hosts keeps the runtime's directory of registries like the user's.
 type Hosts struct {
 	User, Effective string
+	Direct          string // a directory like Effective that does not lead to the mirror; empty for none
 	Mirror          Mirror
 
 	seen string // the state that was written last
@@ -24,7 +25,14 @@ type Hosts struct {
 // Write lays the runtime's directory out.
 func (h *Hosts) Write() error {
 	h.seen = state(h.User) // before it is read: what changes meanwhile is seen later
-	return WriteHosts(h.User, h.Effective, h.Mirror)
+	err := WriteHosts(h.User, h.Effective, h.Mirror)
+	if h.Direct == "" {
+		return err
+	}
+	if direct := WriteHosts(h.User, h.Direct, Mirror{}); err == nil {
+		return direct
+	}
+	return err // the other has the same faults
 }
 
 // Follow writes again whenever the owner's directory has changed, until the context ends, and

@@ -16,12 +16,13 @@ const (
 	defaultHost = "_default" // containerd's name for every host without a directory
 )
 
-// Mirror is the address of the store, with the token that opens it.
+// Mirror is the address of the store, with the token that opens it. Without an address there is none.
 type Mirror struct{ URL, Token string }
 
 // WriteHosts writes the directory in which containerd looks up registries. It copies the
 // owner's directory, a directory a host with a hosts.toml in it, but puts our mirror first for
-// each host. Hosts without an entry use _default, which is ours alone.
+// each host. Hosts without an entry use _default, which is ours alone. Without a mirror it only
+// copies.
 //
 // containerd reads these files at each pull, so each is replaced whole. It ignores a file that
 // it cannot read, and would go on to the public registry. So a host whose file is broken serves
@@ -35,7 +36,7 @@ func WriteHosts(user, effective string, mirror Mirror) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("read the configuration of registries: %w", err)
 	}
-	wanted := map[string]bool{defaultHost: true}
+	wanted := map[string]bool{defaultHost: mirror.URL != ""}
 	var errs []error
 	for _, entry := range entries {
 		wanted[entry.Name()] = true
@@ -46,7 +47,7 @@ func WriteHosts(user, effective string, mirror Mirror) error {
 			errs = append(errs, link(h.from, h.to)) // what the files of several hosts may share
 		}
 	}
-	if _, err := os.Stat(filepath.Join(user, defaultHost)); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(user, defaultHost)); errors.Is(err, fs.ErrNotExist) && mirror.URL != "" {
 		h := host{to: filepath.Join(effective, defaultHost), mirror: mirror}
 		errs = append(errs, h.put(mirror.section()))
 	}
@@ -153,6 +154,9 @@ func quoted(paths []string) string {
 
 // section is the mirror as a host that is asked before those that follow.
 func (m Mirror) section() string {
+	if m.URL == "" {
+		return ""
+	}
 	return fmt.Sprintf(`# What was imported into this node comes first. The agent writes this at each start.
 [host.%[1]q]
   capabilities = ["pull", "resolve"]
@@ -162,8 +166,12 @@ func (m Mirror) section() string {
 `, m.URL, m.Token)
 }
 
-// alone has the mirror stand for the registry itself, so that nothing follows.
+// alone has the mirror stand for the registry itself, so that nothing follows. Without a mirror, it is a name that no
+// registry can have, and that says why.
 func (m Mirror) alone() string {
+	if m.URL == "" {
+		return "server = \"https://configuration-of-this-registry-is-broken.invalid\"\n"
+	}
 	return fmt.Sprintf("server = %q\n\n[header]\n  Authorization = \"Bearer %s\"\n\n", m.URL, m.Token) + m.section()
 }
 

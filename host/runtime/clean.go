@@ -59,7 +59,7 @@ func (l layout) clean(ctx context.Context, network Network) error {
 	}
 	gone := []string{l.state, l.root}
 	if cutOff != nil { // the next try needs the other files: the conflist, the addresses and the plugins
-		gone = []string{l.state, l.content(), l.temp(), l.opt(), l.registries(), l.log()}
+		gone = []string{l.state, l.content(), l.temp(), l.opt(), l.registries(), l.directRegistries(), l.log()}
 	}
 	for _, path := range gone {
 		err = errors.Join(err, os.RemoveAll(path))

@@ -64,6 +64,12 @@ func RegistriesDir(rootDir string) string {
 	return layout{root: below(rootDir)}.registries()
 }
 
+// DirectRegistriesDir returns the directory with the same, as it is without the store of imported images. The agent
+// has containerd read it to learn why a registry does not give an image.
+func DirectRegistriesDir(rootDir string) string {
+	return layout{root: below(rootDir)}.directRegistries()
+}
+
 // Places holds the places that the pods' network shares with the runtime.
 type Places struct {
 	ID         string   // of the node
@@ -87,15 +93,17 @@ func (c Config) Places() Places {
 // below returns the directory for files that survive a reboot.
 func below(rootDir string) string { return filepath.Join(rootDir, "runtime") }
 
-func (l layout) lock() string       { return filepath.Join(l.root, "lock") }
-func (l layout) bundles() string    { return filepath.Join(l.root, "bundles") }
-func (l layout) content() string    { return filepath.Join(l.root, "containerd") }
-func (l layout) temp() string       { return filepath.Join(l.root, "tmp") }
-func (l layout) opt() string        { return filepath.Join(l.root, "opt") }
-func (l layout) registries() string { return filepath.Join(l.root, "registries") }
-func (l layout) networks() string   { return filepath.Join(l.root, "net.d") }
-func (l layout) addresses() string  { return filepath.Join(l.root, "addresses") }
-func (l layout) log() string        { return filepath.Join(l.root, "containerd.log") }
+func (l layout) lock() string             { return filepath.Join(l.root, "lock") }
+func (l layout) bundles() string          { return filepath.Join(l.root, "bundles") }
+func (l layout) content() string          { return filepath.Join(l.root, "containerd") }
+func (l layout) temp() string             { return filepath.Join(l.root, "tmp") }
+func (l layout) opt() string              { return filepath.Join(l.root, "opt") }
+func (l layout) registries() string       { return filepath.Join(l.root, "registries") }
+func (l layout) directRegistries() string { return filepath.Join(l.root, "registries-direct") }
+
+func (l layout) networks() string  { return filepath.Join(l.root, "net.d") }
+func (l layout) addresses() string { return filepath.Join(l.root, "addresses") }
+func (l layout) log() string       { return filepath.Join(l.root, "containerd.log") }
 
 func (l layout) socket() string { return filepath.Join(l.state, "containerd.sock") }
 func (l layout) tasks() string  { return filepath.Join(l.state, "c") }

@@ -5,7 +5,9 @@ import (
 
 	contentapi "github.com/containerd/containerd/api/services/content/v1"
 	eventsapi "github.com/containerd/containerd/api/services/events/v1"
+	streamingapi "github.com/containerd/containerd/api/services/streaming/v1"
 	tasksapi "github.com/containerd/containerd/api/services/tasks/v1"
+	transferapi "github.com/containerd/containerd/api/services/transfer/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 )
@@ -15,18 +17,22 @@ const namespace = "k8s.io"
 
 // Client calls containerd's own services. Its methods may be called from any goroutine.
 type Client struct {
-	events  eventsapi.EventsClient
-	tasks   tasksapi.TasksClient
-	content contentapi.ContentClient
+	events   eventsapi.EventsClient
+	tasks    tasksapi.TasksClient
+	content  contentapi.ContentClient
+	transfer transferapi.TransferClient
+	streams  streamingapi.StreamingClient
 }
 
 // New makes a Client over a connection that the caller keeps and closes.
 func New(conn grpc.ClientConnInterface) *Client {
 	conn = namespaced{conn}
 	return &Client{
-		events:  eventsapi.NewEventsClient(conn),
-		tasks:   tasksapi.NewTasksClient(conn),
-		content: contentapi.NewContentClient(conn),
+		events:   eventsapi.NewEventsClient(conn),
+		tasks:    tasksapi.NewTasksClient(conn),
+		content:  contentapi.NewContentClient(conn),
+		transfer: transferapi.NewTransferClient(conn),
+		streams:  streamingapi.NewStreamingClient(conn),
 	}
 }
 
