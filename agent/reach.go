@@ -51,7 +51,7 @@ func reach(ctx context.Context, o Options, f facts, m memory) (r runtime, err er
 		return r, err
 	}
 	r.health, r.images = cri.NewHealth(r.conn), cri.NewImages(r.conn)
-	r.streams, r.stats = cri.NewStreams(r.conn), cri.NewStats(r.conn)
+	r.streams, r.stats = cri.NewStreams(r.conn, o.Log), cri.NewStats(r.conn)
 	parent := fixedParent(cfg.Cgroups.Root, cfg.Dirs.Root, r.own)
 	if cfg.Cgroups.PerPod {
 		r.cgroups = cgroups.NewPods(placeOf(cfg.Dirs.Root, r.own != nil, m.volumes.IsOurs, cgroups.Config{

@@ -19,12 +19,13 @@ import (
 // Conn is a connection to a container runtime: the services of CRI, and those that containerd has beside them. The
 // other types of this package make their calls over it. They may be used from any goroutine.
 type Conn struct {
-	runtime runtimeapi.RuntimeServiceClient
-	images  runtimeapi.ImageServiceClient
-	events  events
-	tasks   tasks
-	pulls   pulls
-	timeout time.Duration // of an ordinary call
+	runtime  runtimeapi.RuntimeServiceClient
+	images   runtimeapi.ImageServiceClient
+	events   events
+	tasks    tasks
+	pulls    pulls
+	commands commands
+	timeout  time.Duration // of an ordinary call
 
 	resolver   resolver
 	registries string // where it looks
@@ -75,12 +76,13 @@ func Dial(config Config) (*Conn, error) {
 func New(conn, images grpc.ClientConnInterface, config Config) *Conn {
 	below, belowImages := containerd.New(conn), containerd.New(images)
 	return &Conn{
-		runtime: runtimeapi.NewRuntimeServiceClient(conn),
-		images:  runtimeapi.NewImageServiceClient(images),
-		events:  below,
-		tasks:   below,
-		pulls:   belowImages,
-		timeout: config.withDefaults().RequestTimeout,
+		runtime:  runtimeapi.NewRuntimeServiceClient(conn),
+		images:   runtimeapi.NewImageServiceClient(images),
+		events:   below,
+		tasks:    below,
+		commands: below,
+		pulls:    belowImages,
+		timeout:  config.withDefaults().RequestTimeout,
 
 		resolver: belowImages, registries: config.Registries,
 	}

@@ -32,5 +32,7 @@
 // gathers the facts that the translation depends on.
 //
 // Package containerd calls the services that containerd has beside CRI. Another runtime
-// answers them with Unimplemented.
+// answers them with Unimplemented, and there CRI has the last word: a command may run on
+// when its client is gone (exec_end.go), and a failed pull has no reason but the runtime's
+// (pull_reason.go).
 package cri

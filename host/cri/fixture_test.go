@@ -40,7 +40,7 @@ type client struct {
 func newClient(conn *cri.Conn, config cri.PodConfig) client {
 	health := cri.NewHealth(conn)
 	pods := cri.NewPods(conn, health, config, slog.New(slog.DiscardHandler))
-	return client{pods, cri.NewImages(conn), cri.NewStreams(conn), cri.NewStats(conn), health}
+	return client{pods, cri.NewImages(conn), cri.NewStreams(conn, slog.New(slog.DiscardHandler)), cri.NewStats(conn), health}
 }
 
 func testConfig(t *testing.T) cri.PodConfig {

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/url"
+	"syscall"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -21,10 +23,17 @@ import (
 
 // Streams talks to what runs: it runs commands in containers, and connects callers with them and with the ports of
 // sandboxes.
-type Streams struct{ conn *Conn }
+type Streams struct {
+	conn        *Conn
+	log         *slog.Logger
+	turns       turns // of commands that are being started, by container
+	signalGroup func(leader uint32, signal syscall.Signal)
+}
 
 // NewStreams makes the Streams of a runtime.
-func NewStreams(conn *Conn) *Streams { return &Streams{conn} }
+func NewStreams(conn *Conn, log *slog.Logger) *Streams {
+	return &Streams{conn: conn, log: log, signalGroup: signalGroup}
+}
 
 // ExecSync runs a command in a container and collects its output. A timeout of zero means none. ExecSync returns
 // context.DeadlineExceeded for a command that the timeout ends. A command's exit code is no error.
@@ -63,7 +72,8 @@ func inTime(ctx context.Context) bool {
 }
 
 // Exec runs a command in a container with its streams connected, until it ends.
-// The command's exit code is no error.
+// The command's exit code is no error. When ctx ends, so does the command's process
+// where the runtime is containerd; another runtime may let it run on.
 func (s *Streams) Exec(
 	ctx context.Context, containerID string, cmd []string, with node.Streams,
 ) (exitCode int32, err error) {
@@ -71,7 +81,13 @@ func (s *Streams) Exec(
 	if err != nil {
 		return 0, err
 	}
+	process := s.watchStart(ctx, containerID, cmd)
 	err = through(ctx, address, with)
+	if ctx.Err() != nil {
+		go s.end(process)
+	} else {
+		process.stop()
+	}
 	var exited utilexec.ExitError
 	if errors.As(err, &exited) {
 		return int32(exited.ExitStatus()), nil

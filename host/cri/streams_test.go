@@ -61,8 +61,20 @@ func TestContainerdStreamsCommandsInAContainer(t *testing.T) {
 		cancel()
 		reader.Close()
 	}()
-	if _, err := f.cri.Exec(ctx, container, []string{"sh", "-c", "echo up; sleep 1000"}, node.Streams{Stdout: writer}); err == nil {
+	if _, err := f.cri.Exec(ctx, container, []string{"sh", "-c", "echo up; sleep 1001; true"}, node.Streams{Stdout: writer}); err == nil {
 		t.Error("a cancelled command ended without an error")
+	}
+	left := func() string {
+		out, _, _, err := f.cri.ExecSync(t.Context(), container, []string{"ps"}, patience)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(out)
+	}
+	for deadline := time.Now().Add(patience); strings.Contains(left(), "sleep 1001"); <-time.After(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the command runs on without its client:\n%s", left())
+		}
 	}
 }
 

@@ -43,7 +43,7 @@ func WantedIn(query url.Values) (Wanted, error) {
 var errGone = errors.New("the client has disconnected")
 
 // Serve upgrades the request and runs the command with the client's streams. A
-// client that goes away ends it.
+// client that goes away ends it: what the command does then is the runtime's to say.
 func Serve(w http.ResponseWriter, r *http.Request, wanted Wanted, run Command) {
 	if wsstream.IsWebSocketRequest(r) {
 		overWebSocket(w, r, wanted, run)

@@ -1,0 +1,151 @@
+package cri
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"nodal/host/cri/containerd"
+)
+
+const (
+	startWait  = 5 * time.Second // for the process of a command, from when it is asked for
+	hangUpWait = 3 * time.Second // for a process to end by itself when its client is gone
+)
+
+// commands tells which process a command is, and ends it. CRI does neither: a command whose client goes away runs on.
+type commands interface {
+	Commands(ctx context.Context, container string) (next func() (containerd.Command, error), err error)
+	Signal(ctx context.Context, container, command string, signal syscall.Signal) error
+}
+
+// execution is a command whose process may have to be ended.
+type execution struct {
+	container string
+	found     chan containerd.Command // once it is known; closed if it will not be
+	stop      func()                  // ends the search
+}
+
+// watchStart looks for the process that is about to run a command. One command of a container is looked for at a
+// time, so that another with the same words is not taken for it. It has to be called before the command is asked for.
+func (s *Streams) watchStart(ctx context.Context, container string, cmd []string) *execution {
+	e := &execution{container: container, found: make(chan containerd.Command, 1)}
+	done, ok := s.turns.wait(ctx, container, startWait)
+	if !ok {
+		close(e.found)
+		e.stop = func() {}
+		return e
+	}
+	search, cancel := context.WithTimeout(context.WithoutCancel(ctx), startWait)
+	e.stop = cancel
+	next, err := s.conn.commands.Commands(search, container)
+	go func() {
+		defer close(e.found)
+		defer cancel()
+		defer done()
+		for err == nil {
+			var c containerd.Command
+			if c, err = next(); err == nil && runs(search, c.Pid, cmd) {
+				e.found <- c
+				return
+			}
+		}
+	}()
+	return e
+}
+
+// end has the process of a command end, with what it has started in its group, as it does when a terminal is closed: it
+// is told so, and killed if it stays.
+func (s *Streams) end(e *execution) {
+	found, ok := <-e.found
+	if !ok {
+		s.log.Info("a command runs on without its client: its process was not found", "container", e.container)
+		return
+	}
+	ctx := context.Background()
+	for _, signal := range []syscall.Signal{syscall.SIGHUP, syscall.SIGKILL} {
+		call, cancel := s.conn.request(ctx)
+		err := s.conn.commands.Signal(call, e.container, found.ID, signal)
+		cancel()
+		if err != nil {
+			s.log.Warn("cannot end a command whose client is gone", "container", e.container, "signal", signal, "err", err)
+		}
+		s.signalGroup(found.Pid, signal)
+		if signal != syscall.SIGKILL {
+			time.Sleep(hangUpWait)
+		}
+	}
+}
+
+// signalGroup sends a signal to the processes of a group. Runc has every command lead one. Its number stays taken while
+// one of them is left.
+func signalGroup(leader uint32, signal syscall.Signal) {
+	_ = syscall.Kill(-int(leader), signal) // they may all have ended
+}
+
+// runs reports whether a process runs a command. A script's process has its interpreter in front of it. The process
+// may still be the runtime's program that becomes the command.
+func runs(ctx context.Context, pid uint32, cmd []string) bool {
+	for {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		if err != nil {
+			return false // it has ended
+		}
+		args := strings.Split(string(bytes.TrimSuffix(text, []byte{0})), "\x00")
+		if len(args) >= len(cmd) && slices.Equal(args[len(args)-len(cmd):], cmd) {
+			return true
+		}
+		if len(args) < 2 || args[1] != "init" {
+			return false
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// turns lets one at a time do something with a container.
+type turns struct {
+	mu    sync.Mutex
+	taken map[string]chan struct{} // closed when the turn is over
+}
+
+// wait returns when it is the caller's turn, which lasts until done is called. It is not ok if that takes too long.
+func (t *turns) wait(ctx context.Context, container string, most time.Duration) (done func(), ok bool) {
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	for {
+		t.mu.Lock()
+		busy := t.taken[container]
+		if busy == nil {
+			mine := make(chan struct{})
+			if t.taken == nil {
+				t.taken = map[string]chan struct{}{}
+			}
+			t.taken[container] = mine
+			t.mu.Unlock()
+			return func() {
+				t.mu.Lock()
+				defer t.mu.Unlock()
+				delete(t.taken, container)
+				close(mine)
+			}, true
+		}
+		t.mu.Unlock()
+		select {
+		case <-busy:
+		case <-timer.C:
+			return nil, false
+		case <-ctx.Done():
+			return nil, false
+		}
+	}
+}
