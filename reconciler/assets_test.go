@@ -107,7 +107,7 @@ func tending(asset node.Asset) (*Loop, *Tended, *idleHands) {
 	return l, a, h
 }
 
-func TestPodsThatUseAnAssetAreWokenByWhatHappensToIt(t *testing.T) {
+func TestNewsOfAnAssetWakesThePodsThatUseIt(t *testing.T) {
 	web := node.Key{Namespace: "default", Name: "web"}
 	l, a, _ := tending(released())
 	a.asset.Users = []node.Key{web}

@@ -11,7 +11,7 @@ import (
 	"nodal/reconciler/evict"
 )
 
-// counts keep what they are told.
+// counts keeps the calls of Counts.
 type counts struct {
 	mu     sync.Mutex
 	taken  []string
@@ -64,7 +64,7 @@ func (c *counts) over() []evict.Limit {
 	return slices.Clone(c.limits)
 }
 
-// told are the pods that were new, and what was done for pods, each once.
+// told returns the new pods and the operations on pods, each once.
 func (c *counts) told() (taken, worked []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

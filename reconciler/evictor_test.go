@@ -144,7 +144,7 @@ func TestMeasuringTakesItsShareOfTime(t *testing.T) {
 	}
 }
 
-func TestWhatIsKnownCountsWhereTheRestIsNot(t *testing.T) {
+func TestMeasuredUseCountsBesideAnUnmeasuredPart(t *testing.T) {
 	inBubble(t, false, func(b *bench) {
 		b.apply(withScratch("greedy", "1Mi"))
 		b.apply(withScratch("modest", "1Mi"))
@@ -157,7 +157,7 @@ func TestWhatIsKnownCountsWhereTheRestIsNot(t *testing.T) {
 	})
 }
 
-func TestWhatCouldNotBeMeasuredIsLoggedOfEachPod(t *testing.T) {
+func TestMeasuringErrorsAreLoggedForEachPod(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		writes  int64

@@ -20,7 +20,7 @@ func TestGateLetsThoseCloseToTheEndGoFirst(t *testing.T) {
 		for _, urgency := range []node.Nature{node.MakesSandbox, node.StartsContainer, node.MakesContainer, node.StartsContainer, node.MakesSandbox} {
 			go func() {
 				if err := g.enter(t.Context(), urgency); err == nil {
-					order = append(order, urgency) // one at a time is what the gate is for
+					order = append(order, urgency) // safe without a lock: the gate lets one pass at a time
 					g.leave()
 				}
 			}()
@@ -70,7 +70,7 @@ func TestGatePassesOnAPlaceThatCameTooLate(t *testing.T) {
 	}
 }
 
-func TestGateHoldsOnlyWhatMakesThings(t *testing.T) {
+func TestGateHoldsOnlyActionsThatMakeThings(t *testing.T) {
 	g := newGate(0) // nothing gets through
 	done := false
 	_, err := g.through(t.Context(), node.StopContainer{}, func() (node.Result, error) {

@@ -15,7 +15,7 @@ import (
 	"nodal/reconciler"
 )
 
-// change changes the record of a pod, as whoever answers requests does.
+// change changes the record of a pod, as the server does for a request.
 func (b *bench) change(name string, change func(*node.Pod)) {
 	b.Helper()
 	if _, err := b.store.Transact(func(tx *store.Tx) error {
@@ -30,7 +30,7 @@ func (b *bench) change(name string, change func(*node.Pod)) {
 	}
 }
 
-func TestWhatWaitsForResourcesIsLookedAtWhenTheAgentStarts(t *testing.T) {
+func TestPodsThatWaitForResourcesAreRetriedAtTheStart(t *testing.T) {
 	inBubble(t, false, func(b *bench) {
 		b.apply(pod("web"))
 		b.rest(time.Second)
@@ -66,7 +66,7 @@ func TestAPodThatWaitsForResourcesIsLookedAtWhenTheOfferChanges(t *testing.T) {
 	})
 }
 
-func TestALoopTellsWhichCPUsAreSharedWhenOneGoesOffline(t *testing.T) {
+func TestPodsGetTheNewSharedCPUsWhenOneGoesOffline(t *testing.T) {
 	inBubble(t, false, func(b *bench) {
 		rules := &assign.Rules{Static: true, Reserved: cpuset.New(0), Topology: assign.Topology{{ID: 0}, {ID: 1, Core: 1}, {ID: 2, Core: 2}}}
 		loop := reconciler.NewLoop(b.store, b.site)
@@ -83,7 +83,7 @@ func TestALoopTellsWhichCPUsAreSharedWhenOneGoesOffline(t *testing.T) {
 	})
 }
 
-// The end of a pod that was decided on while somebody asked for its restart.
+// The end of a pod that was decided on while a client asked for its restart.
 func TestARestartThatWasPromisedIsNotOverruled(t *testing.T) {
 	inBubble(t, false, func(b *bench) {
 		b.apply(pod("web"))

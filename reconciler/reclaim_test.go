@@ -83,7 +83,7 @@ func TestAClaimInUseIsProtectedAndThenGivenBack(t *testing.T) {
 	})
 }
 
-func TestWhatCannotBeGivenBackIsTriedAgain(t *testing.T) {
+func TestAFailedReclaimIsTriedAgain(t *testing.T) {
 	inBubble(t, false, func(b *bench) {
 		b.postClaim(storage.LocalClass)
 		volumes, _ := b.store.Objects(node.PersistentVolume)
@@ -102,7 +102,7 @@ func TestWhatCannotBeGivenBackIsTriedAgain(t *testing.T) {
 	})
 }
 
-func TestWhatIsToBeKeptIsKept(t *testing.T) {
+func TestVolumesToRetainKeepTheirFiles(t *testing.T) {
 	inBubble(t, false, func(b *bench) {
 		b.postClaim(storage.LocalRetainClass)
 		b.deleteClaim()

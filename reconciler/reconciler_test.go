@@ -65,7 +65,7 @@ func TestTheTimeAtWhichARunBeganNeverChanges(t *testing.T) {
 	})
 }
 
-// inOrder says whether the words of want come in got in their order.
+// inOrder reports whether got has the words of want in their order.
 func inOrder(got, want string) bool {
 	words := strings.Fields(want)
 	for _, word := range strings.Fields(got) {

@@ -138,7 +138,7 @@ func TestRepeatedPullFailuresBackOff(t *testing.T) {
 	}
 }
 
-func TestWhatIsThereHasNotFailed(t *testing.T) {
+func TestASuccessSeenByALookEndsItsFault(t *testing.T) {
 	unknown := fmt.Errorf("no answer: %w", node.ErrUnknown)
 	for _, c := range []struct {
 		name   string
@@ -163,7 +163,7 @@ func TestWhatIsThereHasNotFailed(t *testing.T) {
 	}
 }
 
-func TestLookKeepsWhatOnlyCloserLooksTell(t *testing.T) {
+func TestALookKeepsTheResultsOfInspections(t *testing.T) {
 	known := upTo(node.ContainerRunning)
 	known.Sandboxes[0].IPs = []string{"10.0.0.1"}
 	known.Containers[0].StartedAt, known.Containers[0].Inspected = noon, true

@@ -50,7 +50,7 @@ func (p *patient) Status(context.Context) (node.RuntimeStatus, error) {
 	return node.RuntimeStatus{Name: "sim", Ready: true, NetworkReady: true}, p.runtime
 }
 
-func TestAdmissionKnowsWhatTheNodeIsShortOfOnceItWasLookedAt(t *testing.T) {
+func TestAdmissionKnowsShortagesAfterTheFirstLook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPatient()
 		p.left.Store(9)

@@ -23,7 +23,7 @@ import (
 	sim "nodal/sim/cri"
 )
 
-// volumes notes what is laid out, and fails where it is told to.
+// volumes notes which volumes are laid out, and fails where a test wants it to.
 type volumes struct {
 	mu      sync.Mutex
 	missing map[string]bool // volumes that cannot be laid out

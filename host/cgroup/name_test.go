@@ -59,7 +59,7 @@ func TestWhereAPodLives(t *testing.T) {
 	}
 }
 
-func TestWhoseCgroupItIs(t *testing.T) {
+func TestCgroupDirectoriesBelongToPodsOrToOthers(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		systemd bool

@@ -13,7 +13,7 @@ import (
 	"nodal/node/limit"
 )
 
-func TestACgroupOfOthersIsHeldToWhatIsReserved(t *testing.T) {
+func TestACgroupOfOthersIsHeldToItsReservation(t *testing.T) {
 	k := openTree(t)
 	others := k.root + "/others"
 	if err := k.mounts.make(others); err != nil {

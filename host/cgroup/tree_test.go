@@ -183,7 +183,7 @@ func TestSlicesAreMadeBySystemd(t *testing.T) {
 	k.gone(at)
 }
 
-func TestBurstablePodsWeighWhatTheyAskFor(t *testing.T) {
+func TestBurstablePodsWeighAsMuchAsTheyRequest(t *testing.T) {
 	first, second := podOf("u1", amounts("500m", "1Mi"), nil), podOf("u2", amounts("1", "1Mi"), nil)
 	k := openTree(t, first)
 	k.holds("/kubepods/burstable", limit.Limits{CPUShares: 512})
@@ -206,7 +206,7 @@ func TestAllPodsTogetherAreHeldToOtherLimits(t *testing.T) {
 	k.holds("/kubepods", less)
 }
 
-func TestWhatIsLeftInAPodsCgroupIsEndedWithIt(t *testing.T) {
+func TestProcessesLeftInAPodsCgroupEndWithIt(t *testing.T) {
 	k := openTree(t)
 	pod, neighbour := podOf("u1", nil, nil), podOf("u2", nil, nil)
 	k.setUp(pod)

@@ -39,7 +39,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-func TestErrorsReadAsWhatTheRuntimeSaid(t *testing.T) {
+func TestErrorsReadAsTheRuntimesMessage(t *testing.T) {
 	err := judge(status.Error(codes.Unknown, "no such file"), reasonStartContainer, "start container web")
 	if got, want := err.Error(), "start container web: no such file"; got != want {
 		t.Errorf("got %q, want %q", got, want)

@@ -42,7 +42,7 @@ func (c *forgetful) End(_ context.Context, container string) error {
 	return nil
 }
 
-func TestForgottenTasksAreEndedForWhatIsRemoved(t *testing.T) {
+func TestForgottenTasksAreEndedBeforeARemoval(t *testing.T) {
 	sandbox, container := node.RemoveSandbox{ID: "s"}, node.RemoveContainer{Container: "main", ID: "c"}
 	for _, c := range []struct {
 		name   string

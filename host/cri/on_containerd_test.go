@@ -288,7 +288,7 @@ func sandboxIDs(o *node.Observed) []string {
 	return ids
 }
 
-func TestContainerdTellsOfADeadContainer(t *testing.T) {
+func TestContainerdReportsADeadContainer(t *testing.T) {
 	f, rt := onContainerd(t, "probe", "pause")
 	woken, relisted := make(chan node.Key, 64), make(chan struct{}, 64)
 	ended := make(chan error, 1)

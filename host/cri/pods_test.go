@@ -68,7 +68,7 @@ func TestListTellsPodsApart(t *testing.T) {
 	})
 }
 
-func TestWhatIsNotThereIsStoppedAndRemoved(t *testing.T) {
+func TestStopAndRemoveSucceedForMissingThings(t *testing.T) {
 	onSim(t, sim.Config{}, func(f *fixture, server *sim.Server) {
 		// Some runtimes answer such calls with success, as the simulated one does.
 		server.Inject(sim.Faults{Rules: []sim.Rule{{Method: "*", Kind: sim.ErrorBefore, Code: codes.NotFound}}})
@@ -223,7 +223,7 @@ func TestActionsForOthersAreRefused(t *testing.T) {
 	})
 }
 
-func TestStatusSaysWhatIsMissing(t *testing.T) {
+func TestStatusHasTheReasonForMissingReadiness(t *testing.T) {
 	onSim(t, sim.Config{}, func(f *fixture, server *sim.Server) {
 		server.SetReady(true, false)
 		got, err := f.cri.Status(f.Context())
@@ -233,7 +233,7 @@ func TestStatusSaysWhatIsMissing(t *testing.T) {
 	})
 }
 
-func TestWhatTheRuntimeCanDoIsKnownOnceItHasSaidSo(t *testing.T) {
+func TestFeaturesAreKnownAfterTheFirstStatus(t *testing.T) {
 	for legacy, can := range map[bool]bool{true: false, false: true} {
 		onSim(t, sim.Config{Legacy: legacy}, func(f *fixture, server *sim.Server) {
 			if got := f.cri.Known(); got != nil {
@@ -332,7 +332,7 @@ func TestAHandlerOfItsOwnHasToMapUsers(t *testing.T) {
 	})
 }
 
-func TestStopSignalThatTheRuntimeIgnoresIsTold(t *testing.T) {
+func TestStopSignalThatTheRuntimeIgnoresIsReported(t *testing.T) {
 	for legacy, want := range map[bool]int{true: 1, false: 0} {
 		var events []node.Event
 		config := testConfig(t)

@@ -10,7 +10,7 @@ import (
 	sim "nodal/sim/cri"
 )
 
-func TestWatchWakesForWhatChanged(t *testing.T) {
+func TestWatchWakesForChangedPods(t *testing.T) {
 	onSim(t, sim.Config{}, func(f *fixture, server *sim.Server) {
 		woken, relisted := make(chan node.Key, 64), make(chan struct{}, 64)
 		ended := make(chan error, 1)
@@ -39,7 +39,7 @@ func TestWatchWakesForWhatChanged(t *testing.T) {
 	})
 }
 
-func TestWatchOfARuntimeThatTellsNothingIsUnsupported(t *testing.T) {
+func TestWatchOfARuntimeWithoutEventsIsUnsupported(t *testing.T) {
 	onSim(t, sim.Config{Legacy: true}, func(f *fixture, _ *sim.Server) {
 		err := f.cri.Watch(f.Context(), func(node.Key) {}, func() {})
 		if !errors.Is(err, node.ErrUnsupported) {

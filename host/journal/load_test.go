@@ -173,7 +173,7 @@ func TestALeftTransactionIsFinished(t *testing.T) {
 	checkNothingStaged(t, j.dir)
 }
 
-func TestOpenSweepsWhatACrashLeft(t *testing.T) {
+func TestOpenSweepsTheRemainsOfACrash(t *testing.T) {
 	j := openJournal(t, t.TempDir())
 	commit(t, j, put("pods/a", "1"))
 	commit(t, j, put("pods/a", "2"))

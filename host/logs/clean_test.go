@@ -10,7 +10,7 @@ import (
 	"nodal/node"
 )
 
-func TestCleanRemovesWhatBelongsToPods(t *testing.T) {
+func TestCleanRemovesTheLogsOfPods(t *testing.T) {
 	dir := t.TempDir()
 	l := Layout{Pods: filepath.Join(dir, "pods"), Links: filepath.Join(dir, "containers")}
 	if err := l.Clean([]string{"uid-1"}); err != nil {
@@ -46,7 +46,7 @@ func TestCleanRemovesWhatBelongsToPods(t *testing.T) {
 	}
 }
 
-func TestCleanLeavesWhatIsNoDirectoryOfItsOwn(t *testing.T) {
+func TestCleanLeavesLinksAndFilesInPlaceOfItsDirectories(t *testing.T) {
 	dir := t.TempDir()
 	l := Layout{Pods: filepath.Join(dir, "pods"), Links: filepath.Join(dir, "containers")}
 	elsewhere := t.TempDir()

@@ -152,7 +152,7 @@ func rotate(t *testing.T, path, suffix string) string {
 func full(text string) string    { return "2026-01-02T15:04:05.1Z stdout F " + text + "\n" }
 func partial(text string) string { return "2026-01-02T15:04:05.1Z stdout P " + text + "\n" }
 
-func TestFollowPrintsWhatIsWrittenLater(t *testing.T) {
+func TestFollowPrintsLaterLines(t *testing.T) {
 	f := startFollowing(t, writeLog(t, full("old")+full("one")), node.LogOptions{Tail: new(int64(1))}, newLive())
 	f.sees("one\n")
 	f.write(full("two"))

@@ -16,7 +16,7 @@ import (
 
 var now = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// least is a machine that tells nothing that it need not.
+// least is a machine with only the required facts.
 var least = map[string]string{
 	"proc/sys/kernel/osrelease": "6.1.0-test\n",
 	"proc/uptime":               "3600.42 100.00\n",
@@ -74,7 +74,7 @@ func TestLook(t *testing.T) {
 	}
 }
 
-func TestMachineThatHidesWhatItMustTellIsRefused(t *testing.T) {
+func TestMachineWithoutARequiredFactIsRefused(t *testing.T) {
 	for name, files := range map[string]map[string]string{
 		"no kernel":         {"proc/sys/kernel/osrelease": ""},
 		"no start":          {"proc/uptime": ""},
@@ -109,7 +109,7 @@ func TestResources(t *testing.T) {
 	}
 }
 
-func TestThisMachineTellsWhatItMust(t *testing.T) {
+func TestThisMachineHasAllRequiredFacts(t *testing.T) {
 	f, err := Look(os.DirFS("/"), time.Now())
 	if err != nil || f.Kernel == "" || f.Booted.After(time.Now()) {
 		t.Errorf("got %+v, %v", f, err)

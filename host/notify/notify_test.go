@@ -161,7 +161,7 @@ func TestVariablesAreTakenFromTheEnvironment(t *testing.T) {
 	}
 }
 
-func TestWithoutAManagerNothingIsTold(t *testing.T) {
+func TestWithoutAManagerNothingIsSent(t *testing.T) {
 	var none Supervisor
 	asked := func(context.Context) error {
 		t.Error("nobody watches, and the loop was asked")

@@ -150,7 +150,7 @@ func TestLastWordsOfAHugeFileAreItsEnd(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoFileIsNotRead(t *testing.T) {
+func TestOtherFilesThanRegularOnesAreNotRead(t *testing.T) {
 	tree := Tree{Root: t.TempDir()}
 	run := Run{UID: "uid-1", Container: "main"}
 	for _, name := range []string{run.file(), filepath.Join(run.UID, hostsFile)} {

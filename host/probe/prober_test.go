@@ -182,7 +182,7 @@ func TestThresholds(t *testing.T) {
 	})
 }
 
-func TestWhatIsNoAnswerDoesNotCount(t *testing.T) {
+func TestAnUnansweredProbeDoesNotCount(t *testing.T) {
 	problems := []struct {
 		name  string
 		err   error

@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// fakeNetwork is set up at once. It tells an event at each look while the node is its own.
+// fakeNetwork is set up at once. It returns an event for each call of Keep while the node is its own.
 type fakeNetwork struct {
 	looked []bool // whether the node was still its own
 }

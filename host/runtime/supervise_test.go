@@ -112,7 +112,7 @@ func TestContainerdThatEndsIsStartedAgain(t *testing.T) {
 	}
 	wantEvent(t, events, Started)
 
-	// One that does not come up is tried again, and its log is told.
+	// A containerd that does not come up is tried again, and the event quotes its log.
 	broken := filepath.Join(r.layout.root, "broken")
 	if err := os.WriteFile(broken, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -211,7 +211,7 @@ func TestContainerdOfOtherProgramsIsReplaced(t *testing.T) {
 	<-r.daemon.done
 }
 
-func TestDamagedBundleIsMendedAndTold(t *testing.T) {
+func TestDamagedBundleIsMendedAndReported(t *testing.T) {
 	r, events := newFake(t)
 	r.config.Archive, r.config.Index = pack(t, contents())
 	for range 2 { // neither the first time nor a whole one is worth a word
@@ -316,7 +316,7 @@ func TestAnotherNodesContainerdAtTheSamePathIsLeftAlone(t *testing.T) {
 	}
 	start := func(program, mount, option, path string) process {
 		t.Helper()
-		// The shell says that it is what it is to be, and waits for its end.
+		// The shell reports that it has started, and waits for its end.
 		script := mount + ` && exec "$0" -c 'echo && read _' "$@"`
 		cmd := exec.Command("/bin/sh", "-c", script, filepath.Join(bin, program), option, path)
 		cmd.Env = append(os.Environ(), "ROOT="+l.root, "STATE="+l.state)

@@ -82,7 +82,7 @@ func wantWhole(t *testing.T, b bundle) {
 	}
 }
 
-func TestWhatIsDamagedIsLaidDownAnew(t *testing.T) {
+func TestDamagedFilesAreUnpackedAgain(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		damage func(dir string) error
@@ -122,7 +122,7 @@ func TestWhatIsDamagedIsLaidDownAnew(t *testing.T) {
 	}
 }
 
-func TestWhatAnotherProcessHasNotMendedIsTold(t *testing.T) {
+func TestFilesThatTheUnpackingProcessLeftDamagedAreReported(t *testing.T) {
 	b := testBundle(t, t.TempDir())
 	if _, err := b.ensure(t.Context(), nil); err != nil {
 		t.Fatal(err)
@@ -135,7 +135,7 @@ func TestWhatAnotherProcessHasNotMendedIsTold(t *testing.T) {
 	}
 }
 
-func TestRepairLeavesWhatRunsFromTheOldFile(t *testing.T) {
+func TestRepairLeavesProcessesOfTheOldFile(t *testing.T) {
 	b := testBundle(t, t.TempDir())
 	if _, err := b.ensure(t.Context(), nil); err != nil {
 		t.Fatal(err)

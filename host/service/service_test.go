@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-func TestInstallLaysDownWhatTheAgentNeeds(t *testing.T) {
+func TestInstallWritesTheProgramUnitAndSettings(t *testing.T) {
 	c := machine(t)
 	c.install(t)
 	want := map[string]string{
@@ -28,7 +28,7 @@ func TestInstallLaysDownWhatTheAgentNeeds(t *testing.T) {
 	}
 }
 
-func TestInstallAgainKeepsWhatTheOwnerWrote(t *testing.T) {
+func TestInstallAgainKeepsTheOwnersSettings(t *testing.T) {
 	c := machine(t)
 	c.install(t)
 	c.write(t, Settings, "mine")

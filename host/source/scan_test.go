@@ -159,7 +159,7 @@ func TestDirectorySwappedByLinkIsFollowed(t *testing.T) {
 	r.untilPods("web-node-1=a:2")
 }
 
-func TestWhatIsNoManifestIsPassedBy(t *testing.T) {
+func TestOtherFilesThanManifestsAreIgnored(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, ".hidden.yaml"), podYAML("hidden", "a:1"))
 	write(t, filepath.Join(dir, "removed.yaml~"), podYAML("backup", "a:1"))

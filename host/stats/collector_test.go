@@ -155,7 +155,7 @@ func TestARuntimeWithoutStatsKeepsNoOtherFigureBack(t *testing.T) {
 	}
 }
 
-func TestWhatHangsInTheKernelIsAskedOnce(t *testing.T) {
+func TestAReadingThatHangsIsNotBegunTwice(t *testing.T) {
 	waits := parts{}
 	synctest.Test(t, func(t *testing.T) {
 		var asked atomic.Int32

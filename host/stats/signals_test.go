@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestSignalsAreOfWhatCanBeRead(t *testing.T) {
+func TestSignalsOmitResourcesThatCannotBeRead(t *testing.T) {
 	c := collector(t, &scripted{})
 	c.config.Root = t.TempDir()
 	signals, unread := c.Signals(t.Context())

@@ -134,7 +134,7 @@ func writtenBy(t *testing.T, c *Collector) uint64 {
 	return 0
 }
 
-func TestWhatDisksHaveMovedIsReadWhenTheyHave(t *testing.T) {
+func TestDiskSizesAreReadWhenTheCountsHaveChanged(t *testing.T) {
 	c, dir := kernelCollector(t, 1)
 	defer c.tree.forget()
 	const in = "blkio/kubepods/pod2/cri-containerd-c2.scope/blkio.throttle."

@@ -68,7 +68,7 @@ func TestDistances(t *testing.T) {
 	}
 }
 
-func TestReadAMachineThatTellsLittle(t *testing.T) {
+func TestReadAMachineWithAFewFilesOnly(t *testing.T) {
 	files := sys()
 	for name := range files {
 		if strings.Contains(name, "/node/") || strings.Contains(name, "/cache/") {
@@ -85,7 +85,7 @@ func TestReadAMachineThatTellsLittle(t *testing.T) {
 	}
 }
 
-func TestReadWhatIsNoTopology(t *testing.T) {
+func TestReadRefusesMalformedFiles(t *testing.T) {
 	for name, text := range map[string]string{
 		"devices/system/cpu/online":                             "a-b",
 		"devices/system/cpu/cpu3/topology/physical_package_id":  "none",

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 )
 
-// inbox is a collector that keeps what it is told.
+// inbox is a collector that keeps the spans that it receives.
 type inbox struct {
 	collector.UnimplementedTraceServiceServer
 	got chan *collector.ExportTraceServiceRequest
@@ -61,7 +61,7 @@ func flush(tracer *Tracer) {
 
 const podUID = "0102030a-0b0c-4d0e-8f10-111213141516"
 
-func TestACollectorReadsWhatWasTold(t *testing.T) {
+func TestACollectorReceivesTheSpans(t *testing.T) {
 	got, endpoint := collect(t)
 	tracer := newTracer(t, Config{Endpoint: endpoint, PerMillion: 1e6, Node: "node-a", Version: "v1"})
 	pod := tracer.Pod(podUID)

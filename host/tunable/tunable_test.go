@@ -30,7 +30,7 @@ func kernel(t *testing.T, but map[string]string) string {
 	return root
 }
 
-func TestWhatDiffersIsFound(t *testing.T) {
+func TestDifferingSettingsAreFound(t *testing.T) {
 	tests := []struct {
 		name string
 		but  map[string]string
@@ -64,7 +64,7 @@ func TestWhatDiffersIsFound(t *testing.T) {
 	}
 }
 
-func TestWhatIsChangedDiffersNoMore(t *testing.T) {
+func TestAChangedSettingDiffersNoMore(t *testing.T) {
 	root := kernel(t, map[string]string{"kernel/panic": "0\n", "vm/overcommit_memory": "2\n"})
 	found, err := Differ(root)
 	if err != nil || len(found) != 2 {

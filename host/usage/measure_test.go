@@ -91,7 +91,7 @@ func directories(t *testing.T, dir string) (bytes int64) {
 	return bytes
 }
 
-func TestWhatIsNotThereTakesNothing(t *testing.T) {
+func TestAMissingDirectoryTakesNothing(t *testing.T) {
 	got, err := Measure(t.Context(), filepath.Join(t.TempDir(), "none"))
 	if err != nil || got != (Use{}) {
 		t.Errorf("got %+v, %v, want nothing", got, err)
@@ -133,7 +133,7 @@ func TestNestingHasAnEnd(t *testing.T) {
 	}
 }
 
-func TestWhatIsMountedDoesNotCount(t *testing.T) {
+func TestMountedFileSystemsDoNotCount(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root mounts")
 	}

@@ -83,7 +83,7 @@ func TestWhereTheFilesOfAPodLie(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatIsAskedForIsWalked(t *testing.T) {
+func TestOnlyRequestedDirectoriesAreWalked(t *testing.T) {
 	pod := podWith(scratch("a"), scratch("b"))
 	for _, c := range []struct {
 		name       string
@@ -109,7 +109,7 @@ func TestOnlyWhatIsAskedForIsWalked(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeReadIsMissingAndTold(t *testing.T) {
+func TestUnreadableDirectoriesAreMissingAndReported(t *testing.T) {
 	b := newBench()
 	b.fails = "/a"
 	got, err := b.Written(t.Context(), podWith(scratch("a"), scratch("b")), []string{"a", "b"}, false)

@@ -47,7 +47,7 @@ func TestSecretsAreSealedAndOpenedAgain(t *testing.T) {
 	}
 }
 
-func TestWhatDoesNotOpenIsLeftOutAlone(t *testing.T) {
+func TestOnlyRecordsThatDoNotOpenAreLeftOut(t *testing.T) {
 	dir := t.TempDir()
 	disk := &memory{}
 	if err := open(t, disk, filepath.Join(dir, "key")).Commit(store.Record{Name: "secrets/s", Data: []byte("hidden")}); err != nil {

@@ -184,7 +184,7 @@ func TestAnEphemeralVolumeIsItsPodsAlone(t *testing.T) {
 	b.setUp(p)
 }
 
-func TestTheGroupGetsWhatLiesInAVolume(t *testing.T) {
+func TestTheGroupGetsTheFilesInAVolume(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "outside")
 	for _, c := range []struct {
 		name   string

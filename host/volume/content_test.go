@@ -78,7 +78,7 @@ func TestContentOfVolumes(t *testing.T) {
 }
 
 // What a pod asks for while it runs it may have to wait for, or never get.
-func TestFilesTellWhatTheNodeHasGiven(t *testing.T) {
+func TestFilesShowTheResourcesThatTheNodeHasGiven(t *testing.T) {
 	b := newBench(t)
 	p := pod(corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{Items: []corev1.DownwardAPIVolumeFile{
 		{Path: "limit", ResourceFieldRef: &corev1.ResourceFieldSelector{ContainerName: "main", Resource: "limits.memory"}},
@@ -271,7 +271,7 @@ func TestAChangeIsSeenWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-func TestContainersMountOthersOnWhatTheyOnlyRead(t *testing.T) {
+func TestVolumesMountOnReadOnlyVolumes(t *testing.T) {
 	b := newBench(t)
 	b.post(configMap("settings", map[string]string{"a": "1"}))
 	p := pod(fromConfigMap("settings"))

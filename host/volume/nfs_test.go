@@ -28,7 +28,7 @@ func (b *bench) helper(script string) {
 	}
 }
 
-func TestTheHelperMountsWhatAServerExports(t *testing.T) {
+func TestTheHelperMountsAnExportedDirectory(t *testing.T) {
 	b := newBench(t)
 	b.helper(`mount -t tmpfs tmpfs "$2" && echo "$@" >"$2/said"`)
 	source := fromServer()
@@ -51,7 +51,7 @@ func TestTheHelperMountsWhatAServerExports(t *testing.T) {
 	}
 }
 
-func TestWhatIsMountedBehindALinkIsNotMountedAgain(t *testing.T) {
+func TestAMountBehindALinkIsNotRepeated(t *testing.T) {
 	b := newBench(t)
 	b.post(secret("login", map[string]string{"password": "x"}))
 	b.helper(`mount -t tmpfs tmpfs "$2"`)

@@ -188,7 +188,7 @@ func TestSweepGoesOn(t *testing.T) {
 	}
 }
 
-func TestSweepSparesWhatIsBeingLaidOut(t *testing.T) {
+func TestSweepSparesVolumesThatAreBeingLaidOut(t *testing.T) {
 	b := newBench(t)
 	b.setUp(pod(emptyDir()))
 	b.enter("u1")

@@ -70,7 +70,7 @@ func TestPostStart(t *testing.T) {
 	})
 }
 
-func TestWhatWaitsForAPostStartHook(t *testing.T) {
+func TestContainersAndProbesWaitForAPostStartHook(t *testing.T) {
 	const waits = "why waiting for the postStart hook of container app"
 	app, first := hooks("app", node.PostStart), hooks("proxy", node.PostStart)
 	done := node.Health{Hooked: ago(3)}

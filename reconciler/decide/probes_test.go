@@ -112,7 +112,7 @@ func TestNoteHealth(t *testing.T) {
 	})
 }
 
-func TestWhatFollowsACondemnedRun(t *testing.T) {
+func TestProbesOfACondemnedRun(t *testing.T) {
 	alive, hung := probed(liveness), health(node.Health{Failed: liveness})
 	itself := func(policy corev1.ContainerRestartPolicy) option {
 		return func(s *scene) { s.slot.Pod.Object.Spec.Containers[0].RestartPolicy = &policy }

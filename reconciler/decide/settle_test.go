@@ -38,7 +38,7 @@ func TestSettle(t *testing.T) {
 	})
 }
 
-func TestPodIsSettledOnWhatIsKnown(t *testing.T) {
+func TestPodIsSettledOnlyAfterItsRunsWereInspected(t *testing.T) {
 	testPod(t, []stepCase{
 		{"an end is learnt first", pod(never, ready, exited("app", 0, unlearned)), "inspect app app-0"},
 		{"however often that fails", pod(never, ready, exited("app", 0, unlearned), fault("inspect/app-0", 2)), "wake in 2s; why Broken"},

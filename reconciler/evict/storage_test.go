@@ -35,7 +35,7 @@ func inMemory(p *corev1.Pod) *corev1.Pod {
 	return p
 }
 
-func TestWhatIsMeasured(t *testing.T) {
+func TestOnlyLimitedVolumesAndContainersAreMeasured(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		pod        *corev1.Pod

@@ -78,7 +78,7 @@ func (d *disk) wantRemoved(t *testing.T, want string) {
 	d.removed = nil
 }
 
-// change has somebody else use the machine.
+// change stands for another user of the machine.
 func (d *disk) change(busy []string, more string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -139,7 +139,7 @@ func TestImagesAreGivenUpWhenTheDiskIsFull(t *testing.T) {
 	})
 }
 
-func TestPruningDoesWhatItPlans(t *testing.T) {
+func TestPruneRemovesTheImagesOfItsPlan(t *testing.T) {
 	d := &disk{images: strings.Fields("a b c"), busy: map[string]bool{"a": true}, stuck: "b"}
 	c := newCollector(t, d)
 	c.Collected = func(cause node.RemovalCause) { t.Errorf("%q is counted, though it was asked for", cause) }

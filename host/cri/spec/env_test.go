@@ -160,7 +160,7 @@ func objects(ref node.ObjectRef) (*node.Object, bool) {
 	return nil, false
 }
 
-func TestEnvironmentRefusesWhatItCannotKnow(t *testing.T) {
+func TestEnvironmentRefusesUnknownFieldsAndResources(t *testing.T) {
 	secret := func(optional *bool) *corev1.EnvVarSource {
 		return &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
 			LocalObjectReference: corev1.LocalObjectReference{Name: "none"}, Key: "k", Optional: optional,

@@ -63,7 +63,7 @@ func users(keys []Key) string {
 	return strings.Join(names, " ")
 }
 
-func TestWhatSaysMostIsTriedFirst(t *testing.T) {
+func TestTheMostSpecificCredentialIsTriedFirst(t *testing.T) {
 	keys, err := parse([]byte(`{"auths": {
 		"registry.example": ` + basic("all") + `,
 		"registry.example/team/app": ` + basic("app") + `,

@@ -25,7 +25,7 @@ type file struct {
 
 // The two files are put into their place one after the other: what a build has
 // caught must belong together.
-func TestTheIndexSaysWhatTheArchiveHolds(t *testing.T) {
+func TestTheIndexListsTheFilesOfTheArchive(t *testing.T) {
 	archive, index, ok := Bundle()
 	if !ok {
 		t.Fatal("built with the tag, and there is no bundle")
