@@ -67,7 +67,7 @@ func resources(root, sys fs.FS, disk int64) (f offering.Facts, err error) {
 	}
 	f.Disk = disk
 	if f.Online, err = topology.Online(sys); err != nil {
-		f.CPUs = goruntime.NumCPU() // without /sys the kernel still tells which CPUs the agent may run on
+		f.CPUs = goruntime.NumCPU() // the CPUs that the agent may run on
 		return f, nil
 	}
 	f.CPUs = f.Online.Size()

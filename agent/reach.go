@@ -66,7 +66,7 @@ func reach(ctx context.Context, o Options, f facts, m memory) (r runtime, err er
 	})
 	r.pods = cri.NewPods(r.conn, r.health, cri.PodConfig{
 		LogsDir: cfg.Dirs.PodLogs, ResolvConf: resolvConf(cfg.Pods.DNS.ResolvConf, o.Log), CgroupParent: parent,
-		// Swap is asked for anew: before the first container, no cgroup may be there that could tell.
+		// Swap limits are looked for each time: before the first container there may be no cgroup that shows them.
 		Node: func() spec.Node {
 			return podNode(fixed, f.offers.Read(), f.cgroups.Version == 2 && f.cgroups.LimitsSwap())
 		},
@@ -105,8 +105,8 @@ func (r runtime) close(stop bool) error {
 	return err
 }
 
-// placeOf sets where the cgroups of pods are. A runtime of the agent's own has its pods in a cgroup that is named
-// after the node's root directory. In any other place other kubelets may have theirs, so ours tells them apart.
+// placeOf sets where the cgroups of pods are. A runtime of the agent's own has its pods in a cgroup that is named after
+// the node's root directory. Any other place may also hold pods of other kubelets, and ours tells them apart.
 func placeOf(root string, own bool, ours func(types.UID) bool, c cgroups.Config) cgroups.Config {
 	if own && c.Root == "" {
 		c.Name = ownruntime.PodCgroup(root)

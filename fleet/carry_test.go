@@ -79,7 +79,7 @@ func TestAKeyThatWaitsForANameIsLookedAtWhenItIsFree(t *testing.T) {
 		"the watch tells that the pod is gone": func(f *fleet) error {
 			return f.show(types.NamespacedName{Namespace: "default", Name: "web"}, &nodev1.WatchPodsResponse{Type: nodev1.WatchType_WATCH_TYPE_DELETED, Pod: pod})
 		},
-		"it went while nobody watched": func(f *fleet) error { f.keepOnly(nil); return nil },
+		"it went without a watch": func(f *fleet) error { f.keepOnly(nil); return nil },
 	} {
 		text, held := web, named("web", "{}")
 		f := &fleet{

@@ -1,5 +1,5 @@
-// Package fleet has a node run the pods whose manifests stand in etcd. It serves owners of several machines who want no
-// control plane.
+// Package fleet has a node run the pods whose manifests stand in etcd. It is for several machines without a control
+// plane.
 //
 //	<prefix>/pods/NAME      a pod's manifest, written by the fleet's owner
 //	<prefix>/status/NAME    the pod as its node shows it, written here

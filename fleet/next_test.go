@@ -29,7 +29,7 @@ func TestNext(t *testing.T) {
 	}{
 		{"a key that is new is put", view{text: text(web)}, put, "", ""},
 		{"one that changed is put", view{text: text(web), taken: "else", pods: []local{named("web", "a")}}, put, "", ""},
-		{"a pod that somebody took away is put again", view{text: text(web), taken: web, status: "a"}, put, "", ""},
+		{"a pod that a client deleted is put again", view{text: text(web), taken: web, status: "a"}, put, "", ""},
 		{"one that was refused is not, and etcd is told", view{text: text(web), taken: web, refused: "too large"}, report, "", "too large"},
 		{"one whose name another holds is not", view{text: text(web), holder: "by key other"}, report, "", "by key other"},
 		{"one that runs is told of", view{text: text(web), taken: web, pods: []local{named("web", "a")}, status: "b"}, report, "", "a"},

@@ -24,7 +24,7 @@ var (
 
 var errNotJoined = errors.New("the node has not joined its cluster yet")
 
-// Review returns the identity that a token stands for.
+// Review returns the identity of a token.
 func (c *callers) Review(ctx context.Context, token string) (auth.Identity, bool, error) {
 	r := c.reviewer.Load()
 	if r == nil {

@@ -61,14 +61,14 @@ type stock struct {
 	told    []string
 
 	revision int64
-	looked   func() // when somebody has looked at an object
+	looked   func() // called after each look at an object
 }
 
 func (h *stock) shelf() *shelf {
 	return &shelf{node: h, manifests: h, objects: objectsOf{stock: h}}
 }
 
-// keep puts an object there, as the cluster or somebody else has brought it.
+// keep puts an object there that came from the cluster or from another client.
 func (h *stock) keep(t *testing.T, ref node.ObjectRef, from string, spec map[string]any) {
 	t.Helper()
 	object, err := structpb.NewStruct(map[string]any{"metadata": map[string]any{"annotations": map[string]any{node.AnnotationFrom: from}}, "spec": spec})

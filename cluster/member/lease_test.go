@@ -20,7 +20,7 @@ func TestALeaseWrittenByAnotherClientIsRenewedAtOnce(t *testing.T) {
 		requests  int
 		renewed   bool
 	}{
-		{"nobody has", 0, 1, true},
+		{"no client has", 0, 1, true},
 		{"once", 1, 3, true},
 		{"again and again", 100, 9, false},
 	} {

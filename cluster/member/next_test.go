@@ -129,17 +129,17 @@ func TestNext(t *testing.T) {
 		sides sides
 		want  string
 	}{
-		{"nobody has it", given(), "nothing"},
+		{"neither side has it", given(), "nothing"},
 		{"a pod that is new", given(wanted("u1")), "apply u1"},
 		{"one that finished elsewhere, or before the node was new", given(wanted("u1"), finishes), "nothing"},
 		{"one that finished, to a process that is new", given(wanted("u1"), here("u1"), finishedHere, heard, unknown), "nothing"},
 		{"one that finished here, of which the cluster has not heard, to a process that is new", given(wanted("u1"), here("u1"), finishedHere, unknown), "report u1 Succeeded"},
 		{"one that finished, while something else of the cluster's has its name here", given(wanted("u2"), here("u1"), runs(true), finishes), "remove u1"},
-		{"one that finished, while somebody else has its name here", given(wanted("u2"), finishes, here("u1"), foreign), "nothing"},
-		{"one that somebody ended in the cluster", given(wanted("u1"), finishes, here("u1"), runs(false)), "remove u1"},
+		{"one that finished, while a foreign pod has its name here", given(wanted("u2"), finishes, here("u1"), foreign), "nothing"},
+		{"one that a client ended in the cluster", given(wanted("u1"), finishes, here("u1"), runs(false)), "remove u1"},
 		{"the same, when it ends here", given(wanted("u1"), finishes, here("u1"), runs(false), addressed, ends(30)), "report u1 Succeeded"},
 		{"the same, when it is gone", given(wanted("u1"), finishes, here("u1"), runs(false), addressed, gone), "report u1 Succeeded"},
-		{"one whose name somebody else has here", given(wanted("u2"), here("u1"), foreign), "report u2 Failed"},
+		{"one whose name a foreign pod has here", given(wanted("u2"), here("u1"), foreign), "report u2 Failed"},
 		{"the same, when that ends", given(wanted("u2"), here("u1"), foreign, ends(30)), "nothing"},
 		{"one of which the node says something new", given(wanted("u1"), here("u1"), runs(false)), "report u1 Running"},
 		{"one that both sides agree on", given(wanted("u1"), here("u1"), runs(true)), "nothing"},
@@ -147,13 +147,13 @@ func TestNext(t *testing.T) {
 		{"one that was deleted and made again under its name", given(wanted("u2"), here("u1"), runs(false)), "apply u2"},
 		{"one whose gate was opened in the cluster", given(wanted("u1"), here("u1"), gated("")), "vouch u1"},
 		{"one whose gate was opened again", given(wanted("u1"), here("u1"), gated(corev1.ConditionFalse)), "vouch u1"},
-		{"one that has finished here, whose gate nobody looks at any more", given(wanted("u1"), here("u1"), gated(""), finishedHere), "report u1 Succeeded"},
+		{"one that has finished here, whose gate does not count any more", given(wanted("u1"), here("u1"), gated(""), finishedHere), "report u1 Succeeded"},
 
 		{"one that is deleted", given(wanted("u1"), here("u1"), runs(true), deleted(30)), "remove u1 within 30s"},
 		{"one that ends already", given(wanted("u1"), here("u1"), runs(true), deleted(30), ends(30)), "nothing"},
 		{"one that ends already, and was edited since", given(wanted("u1"), here("u1"), runs(true), edited, deleted(30), ends(30)), "nothing"},
 		{"one whose time was cut", given(wanted("u1"), here("u1"), runs(true), deleted(5), ends(600)), "remove u1 within 5s"},
-		{"one that ends late, of which the node says something new", given(wanted("u1"), here("u1"), runs(false), deleted(5), ends(600), told(5)), "report u1 Running"},
+		{"one that ends late, with a new status", given(wanted("u1"), here("u1"), runs(false), deleted(5), ends(600), told(5)), "report u1 Running"},
 		{"one that ends late, and whose time was cut once more", given(wanted("u1"), here("u1"), runs(false), deleted(5), ends(600), told(30)), "remove u1 within 5s"},
 		{"one whose end the cluster has not heard of", given(wanted("u1"), here("u1"), runs(true), deleted(30), gone), "report u1 Failed"},
 		{"one of which nothing is left", given(wanted("u1"), deleted(30)), "forget u1"},
@@ -170,7 +170,7 @@ func TestNext(t *testing.T) {
 		{"a mirror that shows what is", given(wanted("m1"), here("u1"), foreign, mirrors("u1"), runs(true)), "nothing"},
 		{"a mirror of a pod that is gone", given(wanted("m1"), mirrors("u1")), "forget m1"},
 		{"a mirror of another pod of the name", given(wanted("m1"), here("u2"), foreign, mirrors("u1")), "forget m1"},
-		{"a mirror that somebody deleted", given(wanted("m1"), here("u1"), foreign, mirrors("u1"), runs(true), deleted(30)), "forget m1"},
+		{"a mirror that a client deleted", given(wanted("m1"), here("u1"), foreign, mirrors("u1"), runs(true), deleted(30)), "forget m1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := next(c.sides).String(); got != c.want {

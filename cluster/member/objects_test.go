@@ -36,10 +36,10 @@ func TestAPodWaitsForItsClassAndItsClaims(t *testing.T) {
 		want string
 	}{
 		{"nothing is known of either", func() {}, "PersistentVolumeClaim default/data is not on the node yet"},
-		{"somebody else's claim is there", func() { o.note(t.Context(), claim, errForeign) }, "PersistentVolumeClaim default/data is not on the node: " + errForeign.Error()},
+		{"a claim of another client is there", func() { o.note(t.Context(), claim, errForeign) }, "PersistentVolumeClaim default/data is not on the node: " + errForeign.Error()},
 		{"the claim has come", func() { o.note(t.Context(), claim, nil) }, "RuntimeClass kata is not on the node yet"},
 		{"the class has come", func() { o.note(t.Context(), class, nil) }, ""},
-		{"who kept an earlier one ends", func() { o.note(ended, class, context.Canceled) }, ""},
+		{"the keeper of an earlier one ends", func() { o.note(ended, class, context.Canceled) }, ""},
 		{"the class was deleted", func() { o.note(t.Context(), class, errors.New("it is gone")) }, "RuntimeClass kata is not on the node: it is gone"},
 	} {
 		step.do()

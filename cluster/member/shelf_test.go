@@ -13,7 +13,7 @@ import (
 	"nodal/node"
 )
 
-const somebody = "somebody"
+const another = "another client"
 
 func TestWhatCameInAnotherWayIsLeftAlone(t *testing.T) {
 	settings := node.ObjectRef{Kind: node.ConfigMap, Namespace: "default", Name: "settings"}
@@ -27,13 +27,13 @@ func TestWhatCameInAnotherWayIsLeftAlone(t *testing.T) {
 		want []string
 	}{
 		{"a ConfigMap of the cluster goes", settings, map[node.ObjectRef]string{settings: node.Cluster}, []string{"remove ConfigMap settings"}},
-		{"one of somebody else stays", settings, map[node.ObjectRef]string{settings: somebody}, nil},
+		{"one of another client stays", settings, map[node.ObjectRef]string{settings: another}, nil},
 		{"one that is not there is no trouble", settings, nil, nil},
 		{"a claim of the cluster goes with its volume, both at once", claim,
 			map[node.ObjectRef]string{claim: node.Cluster, volume: node.Cluster}, []string{"remove PersistentVolumeClaim data, PersistentVolume disk"}},
-		{"a claim of somebody else stays with its volume", claim, map[node.ObjectRef]string{claim: somebody, volume: somebody}, nil},
-		{"a claim goes, and a volume stays that is somebody else's", claim,
-			map[node.ObjectRef]string{claim: node.Cluster, volume: somebody}, []string{"remove PersistentVolumeClaim data"}},
+		{"a claim of another client stays with its volume", claim, map[node.ObjectRef]string{claim: another, volume: another}, nil},
+		{"a claim goes, and a volume of another client stays", claim,
+			map[node.ObjectRef]string{claim: node.Cluster, volume: another}, []string{"remove PersistentVolumeClaim data"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := &stock{}
@@ -61,7 +61,7 @@ func TestNothingIsPutInThePlaceOfWhatCameInAnotherWay(t *testing.T) {
 	}{
 		{"the name is free", "", []string{"put PersistentVolume disk, PersistentVolumeClaim data"}, nil},
 		{"the cluster has brought it", node.Cluster, []string{"put PersistentVolume disk, PersistentVolumeClaim data"}, nil},
-		{"somebody else has", somebody, nil, errForeign},
+		{"another client has", another, nil, errForeign},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := &stock{}
@@ -86,9 +86,9 @@ func TestObjectsPostedMeanwhileAreLeftAlone(t *testing.T) {
 		there bool // something of the cluster's
 		do    func(*shelf) error
 	}{
-		{"by who gives it to the node", false, func(s *shelf) error { return s.put(t.Context(), object) }},
-		{"by who gives it to the node anew", true, func(s *shelf) error { return s.put(t.Context(), object) }},
-		{"by who takes it away", true, func(s *shelf) error { return s.drop(t.Context(), settings) }},
+		{"by the first put", false, func(s *shelf) error { return s.put(t.Context(), object) }},
+		{"by a later put", true, func(s *shelf) error { return s.put(t.Context(), object) }},
+		{"by a removal", true, func(s *shelf) error { return s.drop(t.Context(), settings) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := &stock{revision: 7}

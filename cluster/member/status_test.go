@@ -91,7 +91,7 @@ func TestEndOfPods(t *testing.T) {
 	}{
 		{"every container had succeeded", "", []corev1.ContainerStatus{ended(0)}, corev1.PodSucceeded},
 		{"one was killed", "", []corev1.ContainerStatus{ended(137)}, corev1.PodFailed},
-		{"nobody saw the end", "", []corev1.ContainerStatus{running}, corev1.PodFailed},
+		{"the end was not seen", "", []corev1.ContainerStatus{running}, corev1.PodFailed},
 		{"none was ever made", "", nil, corev1.PodFailed},
 		{"it was known before", corev1.PodSucceeded, []corev1.ContainerStatus{ended(1)}, corev1.PodSucceeded},
 	} {
@@ -151,7 +151,7 @@ func TestStatusesThatCanWaitAreHeldBack(t *testing.T) {
 		key := types.NamespacedName{Namespace: "default", Name: "web"}
 		for range 2 {
 			if !p.holdBack(key, true) {
-				t.Error("a status that can wait is told at once")
+				t.Error("a status that can wait is sent at once")
 			}
 		}
 		if got, _ := p.queue.Get(); got != key {
@@ -161,7 +161,7 @@ func TestStatusesThatCanWaitAreHeldBack(t *testing.T) {
 			t.Errorf("after %s the status is held back still", statusDelay)
 		}
 		if !p.holdBack(key, true) {
-			t.Error("one that follows at once is told")
+			t.Error("one that follows at once is sent")
 		}
 		if p.holdBack(key, false) {
 			t.Error("a status that cannot wait is held back")

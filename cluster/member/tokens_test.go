@@ -42,7 +42,7 @@ func TestTokensAreSecretsToTheNode(t *testing.T) {
 			found = found || ref.Name == source.Secret.Name
 		}
 		if !found {
-			t.Errorf("nobody brings Secret %s", source.Secret.Name)
+			t.Errorf("Secret %s has no token", source.Secret.Name)
 		}
 	}
 	if pod.Spec.Volumes[1].Projected.Sources[0].ServiceAccountToken == nil {

@@ -67,11 +67,11 @@ func TestOneClockReadingServesAllSleepers(t *testing.T) {
 		}
 		all.Wait()
 		if got := looks.Swap(0); got > sleepers+60 {
-			t.Errorf("for %d who sleep for an hour the clock was looked at %d times, want once for each and once a minute", sleepers, got)
+			t.Errorf("%d sleepers of an hour read the clock %d times, want once for each and once a minute", sleepers, got)
 		}
 		time.Sleep(24 * time.Hour)
 		if got := looks.Load(); got > 0 {
-			t.Errorf("while nobody sleeps the clock was looked at %d times", got)
+			t.Errorf("without sleepers the clock was read %d times", got)
 		}
 
 		began := time.Now()
@@ -80,7 +80,7 @@ func TestOneClockReadingServesAllSleepers(t *testing.T) {
 			t.Error(err)
 		}
 		if took := time.Since(began); took != 2*time.Minute {
-			t.Errorf("who sleeps later, while the machine sleeps too, is woken after %s, want two minutes", took)
+			t.Errorf("after a suspended machine a later sleeper is woken after %s, want two minutes", took)
 		}
 	})
 }

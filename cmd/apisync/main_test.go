@@ -29,7 +29,7 @@ func TestOptionsThatDoNotGoTogether(t *testing.T) {
 		{"a node elsewhere", "--kubeconfig k --node-server 10.0.0.7:10250 --node-certfile c --node-keyfile k", ""},
 		{"neither cluster nor fleet", "", "either --kubeconfig"},
 		{"a node in two places", "--kubeconfig k --socket s --node-server 10.0.0.7:10250", "either --socket"},
-		{"a node that would not know who asks", "--kubeconfig k --node-server 10.0.0.7:10250", "--node-certfile"},
+		{"a node that would not know its caller", "--kubeconfig k --node-server 10.0.0.7:10250", "--node-certfile"},
 		{"labels that no node may have", "--kubeconfig k --node-labels node-role.kubernetes.io/x=", "--node-labels"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -141,7 +141,7 @@ func TestEachReasonIsSaidOnceAndThatTheNodeIsBack(t *testing.T) {
 		logOutages(ctx, conn, slog.New(slog.NewTextHandler(said, nil)))
 		for _, want := range []string{"no such file", "refused", "the node answers again"} {
 			if len(said) == 0 {
-				t.Fatalf("nobody said %q", want)
+				t.Fatalf("the log lacks %q", want)
 			}
 			if got := <-said; !strings.Contains(got, want) {
 				t.Errorf("said %q, want %q", got, want)

@@ -18,10 +18,10 @@ func TestPurgeRemovesTheNodeOfTheSettings(t *testing.T) {
 		{"logs elsewhere", header + "podLogsDir: /data/logs\n", "", "/data/node", config.Dirs{Root: "/data/node", PodLogs: "/data/logs"}},
 		{"a root among the flags", header, "KUBELET_FLAGS=--v=2 --root-dir=/data/node\n", "", config.Dirs{Root: "/data/node", PodLogs: config.DefaultPodLogs}},
 		{"another one is asked for", header, "KUBELET_FLAGS=--root-dir=/data/node\n", "/data/other", config.Dirs{Root: "/data/other", PodLogs: config.DefaultPodLogs}},
-		{"settings that nobody can read", "kind: [", "", "", config.Dirs{}},
-		{"flags that nobody can read", header, "KUBELET_FLAGS=--no-such-flag\n", "", config.Dirs{}},
+		{"settings that cannot be read", "kind: [", "", "", config.Dirs{}},
+		{"flags that cannot be read", header, "KUBELET_FLAGS=--no-such-flag\n", "", config.Dirs{}},
 		{"flags that systemd reads in its own way", header, "KUBELET_FLAGS=\"--root-dir=/data/node\" --v=2\n", "", config.Dirs{}},
-		{"settings that nobody can read, and a root", "kind: [", "", "/data/node", config.Dirs{Root: "/data/node", PodLogs: config.DefaultPodLogs}},
+		{"settings that cannot be read, and a root", "kind: [", "", "/data/node", config.Dirs{Root: "/data/node", PodLogs: config.DefaultPodLogs}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
