@@ -35,7 +35,8 @@ type parts struct {
 // build puts the parts together.
 func build(o Options, f facts, m memory, r runtime, guard *auth.Authenticator) (p parts, err error) {
 	cfg, report := o.Config, m.state.Events.Add
-	p.gauges, p.guard, p.site = measure(o, f, m, r), guard, site(cfg, f.addresses, r.name)
+	p.gauges, p.guard = measure(o, f, m, r), guard
+	p.site = site(cfg.Node.Name, f.addresses, r.name, cfg.Pods, cfg.Cgroups)
 	pulls := images.Config{
 		Settings: cfg.Images, Dirs: cfg.Dirs, State: m.state, Removed: m.counts.Collected, Log: o.Log,
 	}
@@ -70,9 +71,9 @@ func build(o Options, f facts, m memory, r runtime, guard *auth.Authenticator) (
 }
 
 // site returns the node as statuses of pods show it.
-func site(cfg *config.Config, addresses []string, runtimeName string) node.Site {
+func site(nodeName string, addresses []string, runtimeName string, p config.Pods, c config.Cgroups) node.Site {
 	return node.Site{
-		NodeName: cfg.Node.Name, HostIPs: addresses, Runtime: runtimeName, BackoffMax: cfg.Pods.CrashLoopMax,
-		Cgroups: cfg.Cgroups.PerPod, Limits: cgroups.Rules(cfg.Cgroups),
+		NodeName: nodeName, HostIPs: addresses, Runtime: runtimeName, BackoffMax: p.CrashLoopMax,
+		Cgroups: c.PerPod, Limits: cgroups.Rules(c),
 	}
 }
