@@ -44,7 +44,7 @@ func TestAFleetIsWrittenInEtcd(t *testing.T) {
 	_, err := nodev1.NewManifestsServiceClient(f.node.Conn()).Apply(t.Context(), &nodev1.ApplyRequest{Manifest: manifest("own", sleeper)})
 	must(t, err)
 	f.put("taken", manifest("own", mortal))
-	f.await("taken", "failed", func(p *corev1.Pod) bool { return strings.Contains(p.Status.Message, "another way") })
+	f.await("taken", "failed", func(p *corev1.Pod) bool { return strings.Contains(p.Status.Message, "did not come from etcd") })
 
 	refused := func(p *corev1.Pod) bool {
 		return ready(p) && slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == "nodal.node/ManifestTaken" && c.Message != "" })
