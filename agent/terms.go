@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"maps"
+	"net/netip"
 	"os"
 	goruntime "runtime"
 
@@ -39,7 +40,7 @@ func beginOffer(
 		Node: admit.Node{
 			Name: cfg.Node.Name, Labels: labels(cfg.Node), Taints: taints(cfg.Cluster), Users: users,
 			UnsafeSysctls: cfg.Pods.UnsafeSysctls, AppArmor: m.AppArmor,
-			Swap: limit.Swap{Limited: cfg.Cgroups.LimitedSwap},
+			Swap: limit.Swap{Limited: cfg.Cgroups.LimitedSwap}, Listeners: ownPorts(cfg.Listen),
 		},
 		Pods:     cfg.Pods.Max,
 		Reserved: admit.Reserved{Kube: r.Kube, System: r.System, Eviction: r.Eviction, HoldAll: r.HoldAll},
@@ -59,6 +60,25 @@ func labels(n config.Node) map[string]string {
 	}
 	maps.Copy(all, n.Labels)
 	return all
+}
+
+// ownPorts lists the ports of the host on which the agent serves.
+func ownPorts(l config.Listen) []admit.Listener {
+	var ports []admit.Listener
+	for _, p := range []struct {
+		address string
+		port    int
+		serves  string
+	}{
+		{l.Address, l.Port, "its API"},
+		{l.ReadOnlyAddress, l.ReadOnlyPort, "its read-only API"},
+		{l.HealthzAddress, l.HealthzPort, "its health"},
+	} {
+		if address, err := netip.ParseAddr(p.address); err == nil && p.port != 0 {
+			ports = append(ports, admit.Listener{Address: address, Port: int32(p.port), Serves: p.serves})
+		}
+	}
+	return ports
 }
 
 // taints returns the taints that the node itself heeds. A cluster looks after its taints, and may have removed some.

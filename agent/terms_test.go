@@ -95,3 +95,15 @@ func TestRulesOfAssignmentFollowSettingsAndMachine(t *testing.T) {
 		})
 	}
 }
+
+func TestOwnPortsAreThoseThatAreOpened(t *testing.T) {
+	got := fmt.Sprint(ownPorts(config.Listen{
+		Address: "0.0.0.0", Port: 10250, ReadOnlyAddress: "127.0.0.1", HealthzAddress: "127.0.0.1", HealthzPort: 10248,
+	}))
+	if want := "[{0.0.0.0 10250 its API} {127.0.0.1 10248 its health}]"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got := ownPorts(config.Listen{}); len(got) > 0 {
+		t.Errorf("got %v of an agent that serves nothing", got)
+	}
+}

@@ -52,7 +52,7 @@ func namesIn(text string) (names, error) {
 		}
 	}
 	if len(found.pods)+len(found.objects) == 0 {
-		return names{}, unnamed(0, "", "the bundle names nothing"+manifest.LineHint([]byte(text)))
+		return names{}, unnamed(0, "", "the bundle names nothing; "+howToSend+manifest.LineHint([]byte(text)))
 	}
 	return found, nil
 }

@@ -23,7 +23,7 @@ var _ nodev1.ManifestsServiceServer = (*manifestService)(nil)
 
 // Apply makes the node want what the bundle says.
 func (s *manifestService) Apply(_ context.Context, r *nodev1.ApplyRequest) (*nodev1.ApplyResponse, error) {
-	deliveries, err := deliver(r.GetManifest(), s.limit, manifest.Options{})
+	deliveries, err := deliver(r.GetManifest(), s.limit, manifest.Options{IfEmpty: howToSend})
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func (s *manifestService) Apply(_ context.Context, r *nodev1.ApplyRequest) (*nod
 
 // Plan answers what Apply would do.
 func (s *manifestService) Plan(_ context.Context, r *nodev1.PlanRequest) (*nodev1.PlanResponse, error) {
-	deliveries, err := deliver(r.GetManifest(), s.limit, manifest.Options{})
+	deliveries, err := deliver(r.GetManifest(), s.limit, manifest.Options{IfEmpty: howToSend})
 	if err != nil {
 		return nil, err
 	}
@@ -70,6 +70,9 @@ func (s *manifestService) Delete(_ context.Context, r *nodev1.DeleteRequest) (*n
 	}
 	return &nodev1.DeleteResponse{Outcomes: outcomesOf(outcomes), Revision: revision}, nil
 }
+
+// howToSend follows the answer to a request without a manifest.
+const howToSend = "send the manifest as the body of the request: curl --data-binary @FILE"
 
 func fits(text string, limit int) error {
 	if len(text) > limit {

@@ -133,7 +133,7 @@ func TestADeletionTellsHowLinesAreKept(t *testing.T) {
 		{"a comment before them", "# example" + strings.ReplaceAll(manifestOf("web"), "\n", ""), true},
 		{"lines that are wrong", "kind: Pod\n metadata:\n", false},
 		{"JSON of one line", `{"kind":`, false},
-		{"nothing", "", false},
+		{"nothing", "", true},
 	} {
 		got := n.do(t, "DELETE", "/v1/manifests", c.bundle)
 		if told := strings.Contains(got.body, "--data-binary"); got.status != http.StatusBadRequest || told != c.told {

@@ -182,13 +182,16 @@ func notFound(w http.ResponseWriter, r *http.Request) {
 
 // methodNotAllowed says which methods are, as HTTP wants it.
 func methodNotAllowed(mux *chi.Mux, w http.ResponseWriter, r *http.Request) {
+	var allowed []string
 	for _, method := range []string{"DELETE", "GET", "POST", "PUT"} {
 		if mux.Match(chi.NewRouteContext(), method, r.URL.Path) {
+			allowed = append(allowed, method)
 			w.Header().Add("Allow", method)
 		}
 	}
 	if isAPI(r) {
-		wire.WriteStatusAs(w, http.StatusMethodNotAllowed, status.Newf(codes.Unimplemented, "%s %s: the method is not one of the path's", r.Method, r.URL.Path))
+		wire.WriteStatusAs(w, http.StatusMethodNotAllowed, status.Newf(codes.Unimplemented,
+			"%s %s: this path takes %s", r.Method, r.URL.Path, strings.Join(allowed, " or ")))
 		return
 	}
 	wire.WriteText(w, http.StatusMethodNotAllowed, "405: Method Not Allowed")

@@ -85,7 +85,7 @@ func (p *Puller) Ensure(ctx context.Context, pod *node.Pod, a node.EnsureImage) 
 
 func (p *Puller) ensure(ctx context.Context, r request) (node.LocalImage, error) {
 	var err error
-	if r.ref, err = Normal(r.Ref); err != nil {
+	if r.ref, err = node.NormalReference(r.Ref); err != nil {
 		return node.LocalImage{}, p.refuse(r, node.InvalidImageName, eventInspectFailed,
 			said{fmt.Sprintf("Failed to apply default image tag %q", r.Ref), err})
 	}

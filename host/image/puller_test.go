@@ -35,7 +35,7 @@ func TestEnsure(t *testing.T) {
 			"warning Failed: Error: ErrImageNeverPull"}},
 		{"no reference", newMachine(), need("No Such", corev1.PullAlways), node.InvalidImageName, []string{
 			`warning InspectFailed: Failed to apply default image tag "No Such": ` +
-				`image reference "No Such" is not of the form [registry/]path[:tag][@digest]: invalid`,
+				`image reference "No Such" is not of the form [registry/]path[:tag][@digest] (it holds a space): invalid`,
 			"warning Failed: Error: InvalidImageName"}},
 		{"a runtime that cannot say", &machine{inspect: &node.Failure{Reason: node.ImageInspectError, Err: errors.New("it broke")}},
 			need("web:1", corev1.PullIfNotPresent), node.ImageInspectError, []string{

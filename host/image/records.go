@@ -58,9 +58,9 @@ func (r *records) mayUse(image node.LocalImage, ref string, keys func() []creden
 		return false, err
 	}
 	if record == nil {
-		return !r.intended(ref) && r.preloadedFree(nameOf(ref)), nil
+		return !r.intended(ref) && r.preloadedFree(node.ReferenceName(ref)), nil
 	}
-	with, ok := record.CredentialMapping[nameOf(ref)]
+	with, ok := record.CredentialMapping[node.ReferenceName(ref)]
 	if !ok || with.NodePodsAccessible {
 		return ok, nil
 	}
@@ -170,7 +170,7 @@ func (r *records) note(ref, id string, key *credential.Key) error {
 	if record.CredentialMapping == nil {
 		record.CredentialMapping = map[string]kubelet.ImagePullCredentials{}
 	}
-	with := record.CredentialMapping[nameOf(ref)]
+	with := record.CredentialMapping[node.ReferenceName(ref)]
 	switch {
 	case key == nil || key.Secret == nil:
 		with = kubelet.ImagePullCredentials{NodePodsAccessible: true}
@@ -180,7 +180,7 @@ func (r *records) note(ref, id string, key *credential.Key) error {
 			UID: string(s.UID), Namespace: s.Ref.Namespace, Name: s.Ref.Name, CredentialHash: hashOf(*key),
 		})
 	}
-	record.CredentialMapping[nameOf(ref)] = with
+	record.CredentialMapping[node.ReferenceName(ref)] = with
 	return r.write("pulled", id, record)
 }
 
@@ -236,9 +236,4 @@ func remove(path string) error {
 
 func typeMeta(kind string) metav1.TypeMeta {
 	return metav1.TypeMeta{APIVersion: kubelet.SchemeGroupVersion.String(), Kind: kind}
-}
-
-// nameOf returns a reference without tag and digest.
-func nameOf(ref string) string {
-	return referencePattern.FindStringSubmatch(ref)[1]
 }

@@ -26,6 +26,8 @@ type Node struct {
 	UnsafeSysctls []string // that pods may set; one that ends in a star is a beginning
 	AppArmor      bool     // the kernel enforces its profiles
 
+	Listeners []Listener // the agent's own ports on the host
+
 	Users users.Pool // for pods that do not share the host's
 }
 

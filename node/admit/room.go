@@ -13,6 +13,9 @@ import (
 	"nodal/node"
 )
 
+// OutOf begins the reason of a refusal for a lack of a resource.
+const OutOf = "OutOf"
+
 // counted are the resources that every node has.
 var counted = []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage}
 
@@ -34,7 +37,7 @@ func (s shortage) missing() int64 { return s.wanted + s.used - s.capacity }
 
 func (s shortage) refusal() *node.Refusal {
 	return &node.Refusal{
-		Reason: "OutOf" + string(s.name),
+		Reason: OutOf + string(s.name),
 		Message: fmt.Sprintf("Node didn't have enough resource: %s, requested: %d, used: %d, capacity: %d",
 			s.name, s.wanted, s.used, s.capacity),
 	}

@@ -2,6 +2,7 @@ package intake
 
 import (
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -70,10 +71,14 @@ func rivals(tx *store.Tx, key node.Key) []admit.Rival {
 	return all
 }
 
-// made tells of a new pod, and at once if it will not run.
-func (o *Outcome) made(pod *node.Pod, v Verdict) {
-	o.UID, o.Verdict = pod.UID(), v
-	if r := pod.Refused; r != nil {
-		o.Warnings = append(o.Warnings, fmt.Sprintf("the pod has failed, %s: %s", r.Reason, r.Message))
+// refusalWords says why a new pod will not run. For a lack of resources, which the pod's
+// status tells in bytes, it names amounts as manifests do.
+func (in Intake) refusalWords(tx *store.Tx, pod *node.Pod) string {
+	why := pod.Refused.Message
+	if strings.HasPrefix(pod.Refused.Reason, admit.OutOf) {
+		if lacking := in.offered().Lacking(pod.Object, admit.Objects(rivals(tx, pod.Key()))); lacking != "" {
+			why = lacking
+		}
 	}
+	return fmt.Sprintf("the node refuses the pod, %s: %s", pod.Refused.Reason, why)
 }

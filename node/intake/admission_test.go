@@ -46,8 +46,8 @@ func TestOfTwoPodsThatCompeteOneFails(t *testing.T) {
 	if got, want := b.refused("b"), "Failed OutOfcpu"; got != want {
 		t.Errorf("b: got %q, want %q", got, want)
 	}
-	if w := outcomes[1].Warnings; len(w) != 1 || !strings.HasPrefix(w[0], "the pod has failed, OutOfcpu: ") {
-		t.Errorf("got warnings %q, want one that says it has failed", w)
+	if w := outcomes[1].Warnings; len(w) != 1 || !strings.HasPrefix(w[0], "the node refuses the pod, OutOfcpu: ") {
+		t.Errorf("got warnings %q, want one that says it is refused", w)
 	}
 }
 
@@ -112,7 +112,7 @@ func TestANodeThatRunsShortSaysSoBeforeAndAfter(t *testing.T) {
 	b.in.Present = func() admit.Present { return present }
 	b.apply(pod("web", "a:1"))
 	present.Short = []corev1.NodeConditionType{corev1.NodeDiskPressure}
-	const why = "the pod has failed, Evicted: Pod was rejected: The node had condition: [DiskPressure]. "
+	const why = "the node refuses the pod, Evicted: Pod was rejected: The node had condition: [DiskPressure]. "
 	late := []Delivery{{Pod: pod("late", "a:1")}}
 	planned, err := b.in.Plan(late, b.now)
 	if err != nil || len(planned[0].Warnings) != 1 || planned[0].Warnings[0] != why {

@@ -52,7 +52,7 @@ type Outcome struct {
 	Verdict  Verdict
 	Changes  []string            // field paths that differ
 	Restarts []string            // containers that restart because of it
-	Warnings []string            // fields without effect here
+	Warnings []string            // fields without effect here, and what its author may not expect
 	Preempts []*node.Pod         // that have to end for it
 	Lack     corev1.ResourceName // of which these have too much
 	Revision int64
@@ -163,7 +163,7 @@ func (in Intake) applyOne(tx *store.Tx, d Delivery, now time.Time) (Outcome, err
 	if holder, ok := tx.ByUID(d.Pod.UID); ok && holder != key {
 		return Outcome{}, invalid(d, "metadata.uid", fmt.Sprintf("belongs to pod %s", holder))
 	}
-	outcome := Outcome{Key: key, Warnings: warnings}
+	outcome := Outcome{Key: key, Warnings: append(warnings, in.offered().Advice(d.Pod)...)}
 	slot := tx.Get(key)
 	if slot == nil {
 		if err := in.crowded(tx, key); err != nil {
@@ -295,7 +295,10 @@ func (in Intake) newPod(tx *store.Tx, d Delivery, outcome *Outcome, v Verdict, n
 	if pod.Refused == nil {
 		way.clear(tx, pod, outcome, now)
 	}
-	outcome.made(pod, v)
+	outcome.UID, outcome.Verdict = pod.UID(), v
+	if pod.Refused != nil { // told at once: the pod will not run
+		outcome.Warnings = append(outcome.Warnings, in.refusalWords(tx, pod))
+	}
 	return pod
 }
 

@@ -83,7 +83,7 @@ func TestOverheadOfARuntimeClassIsCounted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(outcomes[1].Warnings, ""); !strings.Contains(got, "OutOfcpu") || !strings.Contains(got, "requested: 1100") {
+	if got := strings.Join(outcomes[1].Warnings, ""); !strings.Contains(got, "OutOfcpu") || !strings.Contains(got, "requests 1100m of cpu") {
 		t.Errorf("got %q, want it refused with the overhead counted", got)
 	}
 }

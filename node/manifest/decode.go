@@ -24,6 +24,8 @@ type Options struct {
 	Namespace string
 	// PodsOnly refuses what is not a pod.
 	PodsOnly bool
+	// IfEmpty says what to do about a bundle that holds nothing.
+	IfEmpty string
 }
 
 const defaultMaxDocuments = 1000
@@ -48,7 +50,7 @@ func Decode(data []byte, opts Options) ([]Doc, error) {
 // DecodeEach reads a bundle whose documents stand for themselves: the sound pods
 // come back beside the *node.InvalidError of the others.
 func DecodeEach(data []byte, opts Options) ([]Doc, error) {
-	b := bundle{limit: opts.MaxDocuments, namespace: opts.Namespace, podsOnly: opts.PodsOnly, first: map[name]int{}}
+	b := bundle{limit: opts.MaxDocuments, namespace: opts.Namespace, podsOnly: opts.PodsOnly, ifEmpty: opts.IfEmpty, first: map[name]int{}}
 	if b.limit <= 0 {
 		b.limit = defaultMaxDocuments
 	}
@@ -61,6 +63,8 @@ type bundle struct {
 	limit     int
 	namespace string
 	podsOnly  bool
+	ifEmpty   string
+	searched  int // bytes of faulty YAML
 	docs      []Doc
 	first     map[name]int // the document that named an object first
 	violations
@@ -75,21 +79,33 @@ func (b *bundle) read(data []byte) {
 		b.add(place{}, "", "must be UTF-8 text")
 		return
 	}
-	texts := split(data)
-	if len(texts) == 0 {
-		b.add(place{}, "", "must hold at least one document"+LineHint(data))
+	documents := split(data)
+	if len(documents) == 0 {
+		b.add(place{}, "", b.empty(data))
 		return
 	}
-	if len(texts) > b.limit {
-		b.add(place{}, "", fmt.Sprintf("must hold at most %d documents, has %d", b.limit, len(texts)))
+	if len(documents) > b.limit {
+		b.add(place{}, "", fmt.Sprintf("must hold at most %d documents, has %d", b.limit, len(documents)))
 		return
 	}
-	for i, text := range texts {
+	for i, d := range documents {
 		at := place{document: i}
-		if object, ok := b.toJSON(at, text); ok {
+		if object, ok := b.toJSON(at, d); ok {
 			b.object(at, object)
 		}
 	}
+}
+
+// empty says what is missing from a bundle without documents.
+func (b *bundle) empty(data []byte) string {
+	rule := "must hold at least one document, but it is empty"
+	if len(bytes.TrimSpace(data)) > 0 {
+		rule = "must hold at least one document, but it holds only comments and markers"
+	}
+	if b.ifEmpty != "" {
+		rule += "; " + b.ifEmpty
+	}
+	return rule + LineHint(data)
 }
 
 // header is the little of an object that says what it is. Its fields are raw: a
@@ -108,8 +124,12 @@ func (b *bundle) object(at place, object []byte) {
 	}
 	version, kind := textOf(head.APIVersion), textOf(head.Kind)
 	before := b.count
+	if compose := b.composeIn(object); version == "" && kind == "" && compose != "" {
+		b.add(at, "", compose)
+		return
+	}
 	if version == "" {
-		b.add(at, "apiVersion", "required; must be v1, or the group and version of the kind")
+		b.add(at, "apiVersion", "required; must be "+b.versionOf(kind))
 	}
 	if kind == "" {
 		b.add(at, "kind", "required; must be "+b.kinds())
@@ -122,7 +142,7 @@ func (b *bundle) object(at place, object []byte) {
 		b.list(at, object, kind)
 	default:
 		if !b.single(at, version, kind, object) {
-			b.add(at, "kind", fmt.Sprintf("is %s of %s, but a node takes %s", rules.Clip(kind), rules.Clip(version), b.kinds()))
+			b.add(at, "kind", b.foreign(version, kind, object))
 		}
 	}
 }
@@ -183,8 +203,11 @@ func (b *bundle) list(at place, object []byte, kind string) {
 			version, itemKind = "v1", "Pod"
 			in.name(itemKind, head.Metadata)
 		}
-		if kind == "PodList" && itemKind != "Pod" || !b.single(in, version, itemKind, item) {
+		switch {
+		case kind == "PodList" && itemKind != "Pod" || slices.Contains([]string{"", "PodList", "List"}, itemKind):
 			b.add(in, "kind", fmt.Sprintf("is %s of %s, which a %s cannot contain", rules.Clip(itemKind), rules.Clip(version), kind))
+		case !b.single(in, version, itemKind, item):
+			b.add(in, "kind", b.foreign(version, itemKind, item))
 		}
 	}
 }

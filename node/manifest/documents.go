@@ -7,16 +7,25 @@ import (
 	"io"
 )
 
-// split cuts a bundle into the texts of its documents and drops empty ones. YAML
-// allows its markers only at the start of a line and never inside a scalar, so
-// looking at lines is exact.
-func split(data []byte) [][]byte {
-	var texts [][]byte
-	start := 0
+// document is the text of one document, and the line of the bundle at which it begins.
+type document struct {
+	text []byte
+	line int
+}
+
+// split cuts a bundle into its documents and drops empty ones. YAML allows its markers
+// only at the start of a line and never inside a scalar, so looking at lines is exact.
+func split(data []byte) []document {
+	var documents []document
+	start, line := 0, 1
 	emit := func(end int) {
-		if chunk := data[start:end]; !blank(chunk) {
-			texts = append(texts, jsonStream(chunk)...)
+		chunk := data[start:end]
+		if !blank(chunk) {
+			for _, text := range jsonStream(chunk) {
+				documents = append(documents, document{text, line})
+			}
 		}
+		line += bytes.Count(chunk, []byte("\n"))
 	}
 	for at := 0; at < len(data); {
 		next := len(data)
@@ -30,7 +39,7 @@ func split(data []byte) [][]byte {
 		at = next
 	}
 	emit(len(data))
-	return texts
+	return documents
 }
 
 func isMarker(line []byte, marker string) bool {

@@ -31,7 +31,7 @@ func TestDecodeRefusesObjects(t *testing.T) {
 	secret := "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n"
 	for _, c := range []struct{ name, text, object, field, rule string }{
 		{"an unknown field", strings.Replace(secret, "Secret", "ConfigMap", 1) + "date: {}", "ConfigMap default/a", "date", "did you mean data?"},
-		{"a runtime class of another group", strings.Replace(secret, "Secret", "RuntimeClass", 1) + "handler: runc", "RuntimeClass default/a", "kind", "a node takes"},
+		{"a runtime class of another group", strings.Replace(secret, "Secret", "RuntimeClass", 1) + "handler: runc", "RuntimeClass default/a", "kind", "did you mean RuntimeClass of node.k8s.io/v1?"},
 		{"one name twice", secret + "---\n" + secret, "Secret default/a", "metadata.name", "unique"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

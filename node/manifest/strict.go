@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	kjson "sigs.k8s.io/json"
 
 	"nodal/node/manifest/rules"
@@ -129,9 +130,16 @@ func (m *mismatch) leaf(value any, t reflect.Type, path string) {
 	case err == nil:
 	case errors.As(err, &wrongType):
 		m.expected(path, describe(t), value)
+	case isQuantity(t, value):
+		m.faults = append(m.faults, fault{path, notQuantity(path, value.(string))})
 	default:
 		m.faults = append(m.faults, fault{path, "must be well formed: " + clipRule(err.Error())})
 	}
+}
+
+func isQuantity(t reflect.Type, value any) bool {
+	_, text := value.(string)
+	return text && t == reflect.TypeFor[resource.Quantity]()
 }
 
 func (m *mismatch) expected(path, want string, value any) {

@@ -18,14 +18,15 @@ import (
 // written out. A few nested aliases otherwise turn a kilobyte into gigabytes.
 const maxExpansion = 4 << 20
 
-// toJSON turns one document's text into a JSON value.
-func (b *bundle) toJSON(at place, text []byte) ([]byte, bool) {
+// toJSON turns one document into a JSON value.
+func (b *bundle) toJSON(at place, d document) ([]byte, bool) {
+	text := d.text
 	if json.Valid(text) {
 		return text, true
 	}
 	// YAML counts as the manifest's dialect here, with the same library that
 	// kubectl uses: what 0644 or "yes" mean must not depend on the door.
-	if rule := inspect(text); rule != "" {
+	if rule := b.inspect(d); rule != "" {
 		b.add(at, "", rule)
 		return nil, false
 	}
@@ -47,7 +48,7 @@ func (b *bundle) toJSON(at place, text []byte) ([]byte, bool) {
 		b.add(at, path, "duplicate key: must not be given twice")
 	}
 	if len(keys.twice) == 0 {
-		b.add(at, "", "must be valid YAML or JSON: "+clipRule(tidy(err))+LineHint(text))
+		b.add(at, "", b.badSyntax(text, d.line, err)+LineHint(text))
 	}
 	return nil, false
 }
@@ -69,7 +70,8 @@ func tidy(err error) string {
 
 // inspect refuses what the converter would take without a word: aliases that
 // explode, and a second value after the first, which it would drop.
-func inspect(text []byte) string {
+func (b *bundle) inspect(d document) string {
+	text := d.text
 	aliases := bytes.IndexByte(text, '&') >= 0 && bytes.IndexByte(text, '*') >= 0
 	if !aliases && !startsInFlow(text) {
 		return ""
@@ -77,7 +79,7 @@ func inspect(text []byte) string {
 	decoder := yaml3.NewDecoder(bytes.NewReader(text))
 	var root, second yaml3.Node
 	if err := decoder.Decode(&root); err != nil {
-		return "must be valid YAML or JSON: " + clipRule(tidy(err))
+		return b.badSyntax(text, d.line, err)
 	}
 	if err := decoder.Decode(&second); !errors.Is(err, io.EOF) {
 		return "must hold one document; separate documents with a line of ---"

@@ -57,7 +57,7 @@ func TestANodeThatRunsShortRefusesNewPods(t *testing.T) {
 
 	again(map[string]string{"memory.available": "100%"}, "MemoryPressure=True", "DiskPressure=False", "PIDPressure=False")
 	plan := n.curl("/v1/manifests:plan", "--data-binary", web("best").yaml())
-	if want := "the pod has failed, Evicted: Pod was rejected: The node had condition: [MemoryPressure]. "; !strings.Contains(plan.body, want) {
+	if want := "the node refuses the pod, Evicted: Pod was rejected: The node had condition: [MemoryPressure]. "; !strings.Contains(plan.body, want) {
 		t.Errorf("the plan is %s, want %q in it", plan, want)
 	}
 	refused("best", "MemoryPressure")

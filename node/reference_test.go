@@ -1,14 +1,12 @@
-package image
+package node
 
 import (
 	"errors"
 	"strings"
 	"testing"
-
-	"nodal/node"
 )
 
-func TestNormal(t *testing.T) {
+func TestNormalReference(t *testing.T) {
 	digest := "@sha256:" + strings.Repeat("a", 64)
 	for ref, want := range map[string]string{
 		"busybox":                      "busybox:latest",
@@ -22,7 +20,7 @@ func TestNormal(t *testing.T) {
 		"app:1" + digest:               "app:1" + digest,
 		"Registry.Example:443/app:Tag": "Registry.Example:443/app:Tag",
 	} {
-		if got, err := Normal(ref); got != want || err != nil {
+		if got, err := NormalReference(ref); got != want || err != nil {
 			t.Errorf("%q: got %q, %v, want %q", ref, got, err, want)
 		}
 	}
@@ -30,8 +28,21 @@ func TestNormal(t *testing.T) {
 		"", " busybox", "busybox ", "BusyBox", "a//b", "/a", "a/", "app:", "app:-tag", "app@sha256:abc",
 		"app:" + strings.Repeat("t", 129), "a..b", "a/" + strings.Repeat("b", 300), strings.Repeat("a", 64),
 	} {
-		if got, err := Normal(ref); !errors.Is(err, node.ErrInvalid) {
+		if got, err := NormalReference(ref); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%q: got %q, %v, want it refused", ref, got, err)
+		}
+	}
+}
+
+func TestASlipInAReferenceIsNamed(t *testing.T) {
+	for ref, want := range map[string]string{
+		"Nginx:latest stable":    "holds a space",
+		"https://registry/nginx": "before ://",
+		"registry.test/Nginx:1":  "capital letters",
+		"nginx:":                 "[:tag][@digest]: invalid",
+	} {
+		if _, err := NormalReference(ref); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %q", ref, err, want)
 		}
 	}
 }
