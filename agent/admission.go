@@ -14,7 +14,7 @@ func present(
 	short func() []corev1.NodeConditionType, known func() *node.RuntimeStatus,
 ) func() admit.Present {
 	return func() admit.Present {
-		p := admit.Present{Short: short()}
+		p := admit.Present{Pressures: short()}
 		if runtime := known(); runtime != nil {
 			p.MergeGroups = !runtime.Features.SupplementalGroupsPolicy
 		}

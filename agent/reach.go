@@ -56,7 +56,7 @@ func reach(ctx context.Context, o Options, f facts, m memory) (r runtime, err er
 	if cfg.Cgroups.PerPod {
 		r.cgroups = cgroups.NewPods(placeOf(cfg.Dirs.Root, r.own != nil, m.volumes.IsOurs, cgroups.Config{
 			Mounts: f.cgroups, Fallback: cfg.Cgroups.Driver, Root: cfg.Cgroups.Root, Running: m.state.Running, Log: o.Log,
-			Driver: r.health.CgroupDriver, AllPods: func() limit.Limits { return f.offers.Read().Whole },
+			Driver: r.health.CgroupDriver, AllPods: func() limit.Limits { return f.offers.Read().AllPods },
 		}))
 		parent = r.cgroups.Parent
 	}

@@ -9,7 +9,7 @@ import (
 // and how long that may take. Code that treats actions by these asks for them and keeps no
 // list of actions.
 type About struct {
-	Container string // empty: it concerns the pod as a whole
+	Container string // empty if it concerns the pod as a whole
 	ID        string // of the sandbox or the container that it works on
 	Attempt   uint32 // of the run or the sandbox, if Numbered
 	Numbered  bool

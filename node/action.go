@@ -34,7 +34,7 @@ const (
 	targetPod     = "pod"
 )
 
-// ImageTarget, ContainerTarget: where the faults of those actions are found.
+// ImageTarget and ContainerTarget name the targets under which the faults of those actions are kept.
 func ImageTarget(container string) string     { return "image/" + container }
 func ContainerTarget(container string) string { return "container/" + container }
 
@@ -78,7 +78,7 @@ type (
 		ImageID   string
 		Hash      string // of the spec that it is made from
 		Limits    limit.Limits
-		Joins     string // the running container whose processes it sees; empty: only its own
+		Joins     string // the running container whose processes it sees; empty if only its own
 	}
 	// ResizeContainer gives a running container other limits.
 	ResizeContainer struct {
@@ -124,7 +124,7 @@ type (
 	}
 	// StartOver journals that all containers of the pod begin anew.
 	StartOver struct {
-		Container string    // whose rule wants it
+		Container string    // that has the rule
 		Restarts  []Restart // the runs that have to end
 	}
 	// SetTermination journals that the pod has to end, before any of it does.
@@ -154,8 +154,8 @@ func (SetTermination) Target() string     { return targetPod }
 func (SetResult) Target() string          { return targetPod }
 func (Release) Target() string            { return targetPod }
 
-// Target names the container or volume that needs the image: until it is there the volume is
-// not.
+// Target names the container or the volume that needs the image. A volume that is an image is not
+// laid out before it is there.
 func (a EnsureImage) Target() string {
 	if a.Volume != "" {
 		return VolumeTarget(a.Volume)

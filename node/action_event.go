@@ -6,15 +6,15 @@ import (
 )
 
 // An action whose beginning is news has a method Announce, and one whose success is news
-// has a method Report. Both return false where it is none this time.
+// has a method Report. Both return false if it is not news this time.
 
-// Announce tells that a preStop hook begins.
+// Announce reports the beginning of a preStop hook.
 func (a RunHook) Announce() (Event, bool) {
 	message := fmt.Sprintf("running the preStop hook of container %s: %s", a.Container, a.Reason)
 	return Event{Reason: "Killing", Container: a.Container, Message: message}, a.Kind == PreStop
 }
 
-// Announce tells that a container is asked to end.
+// Announce reports that a container is asked to end.
 func (a StopContainer) Announce() (Event, bool) {
 	message := fmt.Sprintf("stopping container %s within %s: %s", a.Container, a.Grace.Round(time.Second), a.Reason)
 	return Event{Reason: "Killing", Container: a.Container, Message: message}, true
@@ -41,13 +41,13 @@ func (a StartContainer) Report(Result) (Event, bool) {
 	return Event{Reason: "Started", Container: a.Container, Message: "started container " + a.Container}, true
 }
 
-// Report tells the container's new limits.
+// Report names the container's new limits.
 func (a ResizeContainer) Report(Result) (Event, bool) {
 	message := fmt.Sprintf("container %s now has %s", a.Container, a.Limits)
 	return Event{Reason: "Resized", Container: a.Container, Message: message}, true
 }
 
-// Report tells how the run ended, if it has.
+// Report says how the run ended, if it has ended.
 func (a InspectContainer) Report(r Result) (Event, bool) {
 	c := r.Container
 	if c == nil || c.State != ContainerExited {
@@ -66,29 +66,29 @@ func (a InspectContainer) Report(r Result) (Event, bool) {
 	return e, true
 }
 
-// Report tells which restart it is; the first start of an ephemeral container is none.
+// Report counts the restart. The first start of an ephemeral container is none.
 func (a SetTally) Report(Result) (Event, bool) {
 	message := fmt.Sprintf("restart %d of container %s", a.Tally.Restarts, a.Container)
 	return Event{Reason: "Restarting", Container: a.Container, Message: message}, !a.Tally.Begun
 }
 
-// Report names the container whose end restarts all.
+// Report names the container whose end restarts all containers.
 func (a StartOver) Report(Result) (Event, bool) {
 	message := "container " + a.Container + " has ended so that all containers of the pod restart"
 	return Event{Reason: "RestartingAllContainers", Container: a.Container, Message: message}, true
 }
 
-// Report tells why the pod has to end.
+// Report says why the node ends the pod.
 func (a SetTermination) Report(Result) (Event, bool) {
 	return Event{Reason: a.Termination.Reason, Message: a.Termination.Message}, true
 }
 
-// Report tells the pod's final phase.
+// Report names the pod's final phase.
 func (a SetResult) Report(Result) (Event, bool) {
 	return Event{Reason: string(a.Status.Phase), Message: "all containers have ended"}, true
 }
 
-// Report tells that the pod is gone.
+// Report says that the pod is gone.
 func (Release) Report(Result) (Event, bool) {
 	return Event{Reason: "Removed", Message: "removed all of the pod from the node"}, true
 }

@@ -11,8 +11,8 @@ import (
 // AssetKind tells assets apart.
 type AssetKind string
 
-// ReleasedVolume is a PersistentVolume that the node has made and that has to go: its
-// claim was deleted.
+// ReleasedVolume is a PersistentVolume that the node has made and now removes, because
+// its claim was deleted.
 const ReleasedVolume AssetKind = "ReleasedVolume"
 
 // AssetKey names one asset of the node.
@@ -67,7 +67,7 @@ func (a ForgetVolume) String() string { return "forget volume " + a.Volume.Name 
 // AssetRest bounds the pauses after which an asset that failed is tried or looked at again.
 var AssetRest = Rest{time.Minute, time.Minute}
 
-// About says that nothing else is done about the volume meanwhile, however long it takes.
+// About is Quick although it may take long: nothing else is done about the volume meanwhile.
 func (RemoveFiles) About() About {
 	return About{Place: OnMachine, Nature: Quick, Rest: AssetRest}
 }

@@ -9,7 +9,7 @@ type Bell struct {
 	rung chan struct{} // nil without a waiter
 }
 
-// Ring wakes those who wait.
+// Ring wakes all waiters.
 func (b *Bell) Ring() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -19,8 +19,8 @@ func (b *Bell) Ring() {
 	}
 }
 
-// Heard returns a channel that is closed at the next ring. Take it before
-// reading what it shall guard.
+// Heard returns a channel that is closed at the next ring. Take it before reading the state that it
+// guards.
 func (b *Bell) Heard() <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()

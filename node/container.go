@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Containers are all containers of a pod in the order in which they begin: init
+// Containers yields all containers of a pod in the order in which they begin: init
 // containers and sidecars, then the application.
 func Containers(spec *corev1.PodSpec) iter.Seq[*corev1.Container] {
 	return func(yield func(*corev1.Container) bool) {
@@ -20,8 +20,8 @@ func Containers(spec *corev1.PodSpec) iter.Seq[*corev1.Container] {
 	}
 }
 
-// LastingContainers are those that run for as long as the pod does: sidecars and the
-// application. What an ordinary init container takes, it gives back.
+// LastingContainers yields those that run for as long as the pod does: sidecars and the
+// application. An ordinary init container gives back what it takes.
 func LastingContainers(spec *corev1.PodSpec) iter.Seq[*corev1.Container] {
 	return func(yield func(*corev1.Container) bool) {
 		for i := range spec.InitContainers {
@@ -37,7 +37,7 @@ func LastingContainers(spec *corev1.PodSpec) iter.Seq[*corev1.Container] {
 	}
 }
 
-// EphemeralContainers are those that were added to a running pod to look into it.
+// EphemeralContainers yields those that were added to a running pod to look into it.
 // The pod's life goes on as if they were not there.
 func EphemeralContainers(spec *corev1.PodSpec) iter.Seq[*corev1.Container] {
 	return func(yield func(*corev1.Container) bool) {
@@ -83,8 +83,8 @@ func InitContainer(spec *corev1.PodSpec, name string) *corev1.Container {
 	return nil
 }
 
-// IsSidecar says whether an init container goes on running beside the application.
-// Only among init containers a restart policy of Always means that.
+// IsSidecar reports whether an init container goes on running beside the application. Among init
+// containers alone, a restart policy of Always means that.
 func IsSidecar(c *corev1.Container) bool {
 	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }

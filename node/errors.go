@@ -14,14 +14,14 @@ var (
 	ErrInvalid     = errors.New("invalid")            // the request is wrong and will stay wrong
 	ErrNotFound    = errors.New("not found")          // no such pod, container or record
 	ErrConflict    = errors.New("conflict")           // another owner, or another pod than was meant
-	ErrChanged     = errors.New("changed meanwhile")  // since the revision that was decided by: look again
+	ErrChanged     = errors.New("changed meanwhile")  // after the revision that the client decided by: read again
 	ErrCompacted   = errors.New("revision compacted") // a watch asks for history that is gone
 	ErrNoSpace     = errors.New("no space left")      // the disk refuses new records
 	ErrTooLarge    = errors.New("too large")          // a body or manifest over the limit
-	ErrNotReady    = errors.New("not ready")          // true later: retry
+	ErrNotReady    = errors.New("not ready")          // it will be later: retry
 	ErrUnavailable = errors.New("unavailable")        // the runtime does not answer: retry
 	ErrUnsupported = errors.New("unsupported")        // this runtime or build cannot do it
-	ErrDenied      = errors.New("denied")             // known, but may not
+	ErrDenied      = errors.New("denied")             // the caller is known, but has no right to it
 	ErrUnknown     = errors.New("outcome unknown")    // a call may or may not have had its effect
 )
 
@@ -65,18 +65,18 @@ func (e *InvalidError) Is(target error) bool { return target == ErrInvalid }
 // response header.
 const MaxViolations = 50
 
-// Invalid is the error of all violations, of which some may not be told: nil when
-// there is none.
-func Invalid(found []Violation, untold int) error {
+// Invalid returns the error of all violations, or nil if there is none. It says how many
+// it does not show; omitted counts those that the caller has left out of found.
+func Invalid(found []Violation, omitted int) error {
 	if over := len(found) - MaxViolations; over > 0 {
-		found, untold = found[:MaxViolations], untold+over
+		found, omitted = found[:MaxViolations], omitted+over
 	}
 	if len(found) == 0 {
 		return nil
 	}
-	if untold > 0 {
+	if omitted > 0 {
 		last := found[len(found)-1].Document
-		found = append(slices.Clip(found), Violation{Document: last, Rule: fmt.Sprintf("%d more violations are not shown", untold)})
+		found = append(slices.Clip(found), Violation{Document: last, Rule: fmt.Sprintf("%d more violations are not shown", omitted)})
 	}
 	return &InvalidError{Violations: found}
 }
@@ -85,7 +85,7 @@ func Invalid(found []Violation, untold int) error {
 type Failure struct {
 	Reason string // ErrImagePull, CreateContainerError, RunContainerError, ...
 	Err    error
-	Retry  time.Time // not before; zero: the reconciler's own pause will do
+	Retry  time.Time // earliest next try; zero leaves it to the reconciler
 }
 
 func (f *Failure) Error() string { return f.Err.Error() }

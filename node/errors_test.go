@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestInvalidTellsSoManyViolations(t *testing.T) {
+func TestInvalidShowsABoundedNumberOfViolations(t *testing.T) {
 	for _, c := range []struct{ found, untold, shown int }{
 		{0, 0, 0}, {1, 0, 1}, {MaxViolations, 0, MaxViolations}, {MaxViolations, 7, MaxViolations + 1}, {MaxViolations + 7, 0, MaxViolations + 1},
 	} {

@@ -21,7 +21,7 @@ type Event struct {
 	Took      time.Duration // of the step that the event ends
 }
 
-// Same says whether two events differ in nothing but their time.
+// Same reports whether two events differ in nothing but their time.
 func (e *Event) Same(o *Event) bool {
 	return e.Key == o.Key && e.UID == o.UID && e.Container == o.Container &&
 		e.Reason == o.Reason && e.Message == o.Message && e.Warning == o.Warning

@@ -24,7 +24,7 @@ const (
 // Facilities returns all of them, in the order of their teardown.
 func Facilities() [facilities]Facility { return [...]Facility{Cgroup, Volumes, Logs} }
 
-// declared has what is particular to each.
+// declared holds the properties of each facility.
 var declared = [facilities]struct {
 	name, part string // as people read them
 	setUp      Nature

@@ -23,7 +23,7 @@ func TestLaidPartsAreNotSharedWithCopies(t *testing.T) {
 	}
 }
 
-func TestActionsOnFacilitiesReadAsWhatTheyDo(t *testing.T) {
+func TestFacilityActionsAreReadable(t *testing.T) {
 	for _, c := range []struct {
 		action             Action
 		text, kind, target string

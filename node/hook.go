@@ -22,8 +22,7 @@ const (
 	FailedPreStop   = "FailedPreStopHook"
 )
 
-// RunHook runs a hook of one run of a container to its end. It has all that it
-// takes to do so.
+// RunHook runs a hook of one run of a container to its end. It carries all that this needs.
 type RunHook struct {
 	Kind        HookKind
 	UID         types.UID // of the pod
@@ -38,8 +37,7 @@ type RunHook struct {
 	Again       bool                   // a postStart hook that may have succeeded before
 }
 
-// Target is another for each hook, so that a postStart hook that hangs does not
-// keep the other from being run.
+// Target differs by hook, so that a postStart hook that hangs does not block the preStop hook.
 func (a RunHook) Target() string { return HookTarget(a.Kind, a.ID) }
 
 // HookTarget names the target of a run's hook.
@@ -56,7 +54,7 @@ func (a RunHook) String() string {
 	return text
 }
 
-// Failure is the definite failure of the hook.
+// Failure returns the definite failure of the hook.
 func (a RunHook) Failure(err error) *Failure {
 	reason := FailedPostStart
 	if a.Kind == PreStop {
@@ -65,11 +63,11 @@ func (a RunHook) Failure(err error) *Failure {
 	return &Failure{Reason: reason, Err: fmt.Errorf("run the %s hook of container %s: %w", a.Kind, a.Container, err)}
 }
 
-// Hooks holds what an agent has done about the hooks of a run. Its successor does not know it.
+// Hooks records what this agent has done about the hooks of a run. The next agent does not know it.
 type Hooks struct {
 	Fresh  bool      `json:"Fresh"`  // the run began here, and its postStart hook has not been tried
 	Until  time.Time `json:"Until"`  // by when the run ends, once its preStop hook was begun
-	Reason string    `json:"Reason"` // why it does
+	Reason string    `json:"Reason"` // why the run ends
 	Ended  bool      `json:"Ended"`  // the preStop hook has ended, well or not
 }
 

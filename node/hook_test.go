@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-func TestRunHookReadsAsWhatItIs(t *testing.T) {
+func TestRunHookIsReadable(t *testing.T) {
 	for _, c := range []struct {
 		hook          RunHook
 		want, failure string

@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Kubernetes' words for what keeps an image from being ready.
+// Kubernetes' reasons why an image is not ready.
 const (
 	ErrImagePull              = "ErrImagePull"
 	ImagePullBackOff          = "ImagePullBackOff"
@@ -17,8 +17,7 @@ const (
 	SignatureValidationFailed = "SignatureValidationFailed"
 )
 
-// PullFailed says whether a reason stands for a pull that failed, so that there
-// is a pause before the next one.
+// PullFailed reports whether a reason stands for a failed pull, after which the node pauses.
 func PullFailed(reason string) bool {
 	switch reason {
 	case ErrImagePull, RegistryUnavailable, SignatureValidationFailed:
@@ -36,11 +35,11 @@ type LocalImage struct {
 	Pinned     bool     // the runtime never gives it up
 }
 
-// Pull is a pull under way, for all who wait for it.
+// Pull is a pull under way, with its waiters.
 type Pull struct {
 	Ref     string    // with a tag or digest
-	Asked   time.Time // by the first who waits
-	Began   time.Time // zero: it waits for its turn
+	Asked   time.Time // by the first waiter
+	Began   time.Time // zero while it waits for its turn
 	Waiters []PullWaiter
 	Bytes   *PullBytes // nil if unknown
 }
@@ -53,8 +52,7 @@ type PullWaiter struct {
 	Volume    string
 }
 
-// PullBytes counts the bytes of an image that a pull has brought, packed as the registry keeps
-// them.
+// PullBytes counts the bytes of an image that are present, packed as the registry keeps them.
 type PullBytes struct {
 	Present int64 // on the machine, from this pull or from before
 	Total   int64
@@ -75,7 +73,7 @@ func (Credential) String() string               { return redacted }
 func (Credential) GoString() string             { return redacted }
 func (Credential) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
-// ImportedImage is an image that an import brought.
+// ImportedImage is an image that an import added.
 type ImportedImage struct {
 	Reference string // in full: docker.io/library/nginx:1.25
 	Digest    string // of the manifest or index
@@ -83,7 +81,7 @@ type ImportedImage struct {
 	Size      int64  // bytes of all its blobs
 }
 
-// ImportProgress tells how far an import has come.
+// ImportProgress says how far an import has come.
 type ImportProgress struct {
 	Read      int64  // bytes of the tarball
 	Reference string // of the image that the runtime is taking; empty while the tarball is read

@@ -91,7 +91,7 @@ func kindWhere(fits func(Kind) bool) (Kind, bool) {
 	return kinds[i], true
 }
 
-// Namespaced says whether objects of the kind are in namespaces.
+// Namespaced reports whether objects of the kind are in namespaces.
 func (k ObjectKind) Namespaced() bool {
 	known, _ := kindWhere(func(row Kind) bool { return row.Name == k })
 	return known.Namespaced
@@ -102,7 +102,7 @@ func (k Kind) GroupVersionKind() schema.GroupVersionKind {
 	return schema.FromAPIVersionAndKind(k.Version, string(k.Name))
 }
 
-// holds says whether a value is of the kind.
+// holds reports whether a value is of the kind.
 func (k Kind) holds(value Value) bool { return reflect.TypeOf(value) == reflect.TypeOf(k.New()) }
 
 // hideSecret removes the values of a Secret. kubectl keeps what it applied in an

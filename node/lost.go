@@ -10,11 +10,11 @@ import (
 // Kubernetes' terms for a run whose end is unknown.
 const (
 	reasonUnknownEnd = "ContainerStatusUnknown"
-	messageLost      = "the container vanished from the runtime and nobody saw how it ended"
+	messageLost      = "the container vanished from the runtime; how it ended is unknown"
 	exitCodeUnknown  = 137
 )
 
-// UnknownEnd returns the end of a run of which nothing is known but that it existed.
+// UnknownEnd returns the end of a run that is only known to have existed.
 func UnknownEnd() *corev1.ContainerStateTerminated {
 	return &corev1.ContainerStateTerminated{ExitCode: exitCodeUnknown, Reason: reasonUnknownEnd, Message: messageLost}
 }
@@ -37,8 +37,8 @@ func (o *Observed) Miss(old *Observed, now time.Time) {
 	}
 }
 
-// latestEnd returns when a run of which nothing is known has ended at the latest: when
-// the next run of the container was made, or now.
+// latestEnd bounds the unknown end of a run: the run had ended when the next run of the container
+// was made, or has ended by now.
 func (o *Observed) latestEnd(run Container, now time.Time) time.Time {
 	latest := now
 	for _, c := range o.Containers {

@@ -40,7 +40,7 @@ func TestALostRunHasEndedBeforeTheNextWasMade(t *testing.T) {
 	}
 }
 
-func TestWhatWasOnlyMadeIsNoRunBesideOneThatIsAlive(t *testing.T) {
+func TestACreatedContainerDoesNotCountBesideALiveOne(t *testing.T) {
 	run := func(attempt uint32, state ContainerState) Container {
 		return Container{UID: "u1", Name: "app", Attempt: attempt, State: state}
 	}

@@ -30,12 +30,12 @@ func (r ObjectRef) String() string {
 type Object struct {
 	Kind     ObjectKind
 	Value    Value
-	Revision int64 // at which it came to be as it is
+	Revision int64 // of its last change
 	// Surplus holds what a newer agent has recorded of the object. This agent only keeps it.
 	Surplus *surplus.Tree
 }
 
-// NewObject wraps a value of one of the kinds in the table. Of another type it makes an
+// NewObject wraps a value of one of the kinds in the table. A value of another type becomes an
 // object without a kind.
 func NewObject(value Value) *Object {
 	kind, _ := kindWhere(func(k Kind) bool { return k.holds(value) })
@@ -47,7 +47,7 @@ func (o *Object) Ref() ObjectRef {
 	return ObjectRef{Kind: o.Kind, Namespace: o.Value.GetNamespace(), Name: o.Value.GetName()}
 }
 
-// Meta is the object's metadata.
+// Meta returns the object's metadata.
 func (o *Object) Meta() *metav1.ObjectMeta { return o.Value.GetObjectMeta().(*metav1.ObjectMeta) }
 
 // Clone returns a copy that may be written.
@@ -81,7 +81,7 @@ func (o *Object) Trust() *certificatesv1.ClusterTrustBundle {
 	return As[*certificatesv1.ClusterTrustBundle](o)
 }
 
-// Immutable says whether its author has promised that the data never changes.
+// Immutable reports whether the author has promised that the data never changes.
 func (o *Object) Immutable() bool {
 	promised := func(b *bool) bool { return b != nil && *b }
 	switch v := o.Value.(type) {
@@ -93,7 +93,7 @@ func (o *Object) Immutable() bool {
 	return false
 }
 
-// Data is all that a ConfigMap or Secret holds, by key.
+// Data returns all that a ConfigMap or Secret holds, by key.
 func (o *Object) Data() map[string][]byte {
 	switch v := o.Value.(type) {
 	case *corev1.Secret:
@@ -111,13 +111,13 @@ func (o *Object) Data() map[string][]byte {
 	return nil
 }
 
-// SameData says whether two objects hold the same.
+// SameData reports whether two objects hold the same data.
 func (o *Object) SameData(other *Object) bool {
 	return maps.EqualFunc(o.Data(), other.Data(), bytes.Equal)
 }
 
-// ObjectRefs are the objects, and families of such, that a pod uses, the optional
-// ones included.
+// ObjectRefs returns the objects, and families of objects, that a pod uses, the optional ones
+// included.
 func ObjectRefs(pod *corev1.Pod) []ObjectRef {
 	refs := map[ObjectRef]bool{}
 	use := func(kind ObjectKind, name string) { refs[ObjectRef{kind, pod.Namespace, name}] = true }
@@ -125,7 +125,7 @@ func ObjectRefs(pod *corev1.Pod) []ObjectRef {
 		environmentRefs(c, use)
 	}
 	for _, secret := range pod.Spec.ImagePullSecrets {
-		if secret.Name != "" { // which an API server takes
+		if secret.Name != "" { // an API server takes an empty name
 			use(Secret, secret.Name)
 		}
 	}

@@ -30,7 +30,7 @@ func (o *Object) UnmarshalJSON(data []byte) error {
 		}
 	}
 	if len(found) != 1 {
-		return errors.New("it is not one object that pods use")
+		return errors.New("the record holds no object that pods use, or several")
 	}
 	value := found[0].New()
 	if err := json.Unmarshal(fields[found[0].Record], value); err != nil {

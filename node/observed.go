@@ -17,8 +17,8 @@ import (
 // observation with a greater mark has seen the effect.
 type Mark uint64
 
-// Observed is everything known about a key's machine side. It is a value that
-// the reconciler replaces; readers never see it change.
+// Observed holds everything known about a key's machine side. The reconciler replaces
+// it as a whole; readers never see it change.
 type Observed struct {
 	Mark       Mark
 	Sandboxes  []Sandbox         // newest attempt first
@@ -30,7 +30,7 @@ type Observed struct {
 	Laid       [facilities]Laid  // by facility
 }
 
-// SandboxState is a pod sandbox's state as CRI tells it.
+// SandboxState is a pod sandbox's state as CRI reports it.
 type SandboxState uint8
 
 const (
@@ -50,7 +50,7 @@ type Sandbox struct {
 	Stopped   bool // we have stopped it, so its network is released
 }
 
-// ContainerState is a container's state as CRI tells it.
+// ContainerState is a container's state as CRI reports it.
 type ContainerState uint8
 
 const (
@@ -82,16 +82,16 @@ type Container struct {
 	Reason     string                     `json:"Reason"`
 	Message    string                     `json:"Message"`
 	LogPath    string                     `json:"LogPath"`
-	Grace      time.Duration              `json:"Grace"`      // what its pod allowed it, kept for orphans
+	Grace      time.Duration              `json:"Grace"`      // that its pod allowed it; kept for orphans
 	Hooked     *corev1.Container          `json:"Hooked"`     // its preStop hook and ports, kept for orphans; may be nil
 	Limits     *limit.Limits              `json:"Limits"`     // that this agent last gave it; nil if it gave none
 	User       *corev1.LinuxContainerUser `json:"User"`       // that it was started as; nil if the runtime does not report it
-	StopSignal corev1.Signal              `json:"StopSignal"` // what it is asked to stop with; empty: as User
+	StopSignal corev1.Signal              `json:"StopSignal"` // that it is asked to stop with; empty if the runtime does not report it
 	Hooks      Hooks                      `json:"Hooks"`      // what this agent has done about them
-	Inspected  bool                       `json:"Inspected"`  // the fields that only a status call tells belong to State
+	Inspected  bool                       `json:"Inspected"`  // the fields that only a status call returns belong to State
 }
 
-// Alive says whether a container has a process, or may have one.
+// Alive reports whether a container has a process, or may have one.
 func (c *Container) Alive() bool {
 	return c.State == ContainerRunning || c.State == ContainerUnknown
 }
@@ -135,9 +135,9 @@ func (o *Observed) Clone() *Observed {
 	return &c
 }
 
-// Newest returns the newest run of the named container of one pod, or nil. It may
-// be one that vanished. What was only made is no run beside one that is alive: a call
-// that was given up long ago may make a container at any time.
+// Newest returns the newest run of the named container of one pod, or nil. It may be one that
+// vanished. A container that was only created does not count beside a run that is alive: a call
+// given up long ago may still create one.
 func (o *Observed) Newest(uid types.UID, name string) *Container {
 	newest := o.newest(uid, name, func(*Container) bool { return true })
 	if newest != nil && newest.State == ContainerCreated {
@@ -184,9 +184,9 @@ func (o *Observed) NewestSandbox(uid types.UID) *Sandbox {
 	return nil
 }
 
-// Home is the ready sandbox in which a pod lives: the newest, unless containers
-// run in an older one. A call that was given up may make a newer sandbox at any
-// time; what runs does not move for that.
+// Home returns the ready sandbox in which a pod lives: the newest, unless containers run in an
+// older one. A call that was given up may make a newer sandbox at any time; running containers do
+// not move for that.
 func (o *Observed) Home(uid types.UID) *Sandbox {
 	inhabited := map[string]bool{}
 	for i := range o.Containers {

@@ -51,14 +51,14 @@ type Pod struct {
 	Deletion  *Deletion    `json:"Deletion"`            // set once the pod has to go
 	Restarts  []Restart    `json:"Restarts"`            // that were asked for, the newest of each container
 	Refused   *Refusal     `json:"Refused"`             // why this node will not run it
-	Handler   string       `json:"Handler,omitempty"`   // of the runtime, as its runtime class said; empty: the usual one
+	Handler   string       `json:"Handler,omitempty"`   // of the runtime, from its runtime class; empty for the default one
 	Unclassed bool         `json:"Unclassed,omitempty"` // its manifest names no priority class: the node's default stood in
 	Users     *users.Range `json:"Users,omitempty"`     // the host's users that stand for its own; nil if it shares the host's
 	Shares    Shares       `json:"Shares,omitempty"`    // of the machine, that are its containers' alone
 	Resize    *Resize      `json:"Resize"`              // why it does not have the resources that it asks for
-	Resized   time.Time    `json:"Resized"`             // when its resources were last changed while it ran; zero: never
-	Awaits    []Life       `json:"Awaits,omitempty"`    // pods that end to make room for it: it begins once they have
-	// Conditions are those that clients vouch for, such as readiness gates'.
+	Resized   time.Time    `json:"Resized"`             // when its resources were last changed while it ran; zero if never
+	Awaits    []Life       `json:"Awaits,omitempty"`    // pods that end to make room for it, before it begins
+	// Conditions are those that clients set, such as those of readiness gates.
 	Conditions []corev1.PodCondition `json:"Conditions,omitempty"`
 	// Surplus holds what a newer agent has recorded of the pod. This agent only keeps it.
 	Surplus *surplus.Tree `json:"-"`
@@ -67,12 +67,11 @@ type Pod struct {
 func (p *Pod) Key() Key       { return KeyOf(p.Object) }
 func (p *Pod) UID() types.UID { return p.Object.UID }
 
-// AnnotationPlaced marks a pod or volume that chooses its node by labels, of which whoever
-// brought it has seen that this node has them elsewhere: in a cluster, which gives nodes labels
-// that they do not know themselves.
+// AnnotationPlaced marks a pod or volume whose node labels a cluster has matched already. A cluster
+// gives nodes labels that they do not know themselves.
 const AnnotationPlaced = "nodal.node/placed"
 
-// Placed says whether an object is so marked.
+// Placed reports whether an object is marked so.
 func Placed(object metav1.Object) bool { return object.GetAnnotations()[AnnotationPlaced] == "true" }
 
 // AnnotationFrom marks what a cluster brought to the node.
@@ -86,7 +85,7 @@ func FromCluster(object metav1.Object) bool {
 	return object.GetAnnotations()[AnnotationFrom] == Cluster
 }
 
-// HasOwnUsers says whether a pod does not share the users of the host.
+// HasOwnUsers reports whether a pod has users apart from those of the host.
 func HasOwnUsers(object *corev1.Pod) bool {
 	return object.Spec.HostUsers != nil && !*object.Spec.HostUsers
 }
@@ -115,22 +114,22 @@ type Deletion struct {
 	Reason    string        `json:"Reason"` // shown in events: "deleted", "replaced", "removed from its source"
 }
 
-// Deadline is the moment from which the pod may be killed.
+// Deadline returns the moment from which the pod may be killed.
 func (d *Deletion) Deadline() time.Time { return d.Requested.Add(d.Grace) }
 
 // Restart asks that runs of a container up to Attempt end and begin anew.
 type Restart struct {
 	Container string `json:"Container"`
 	Attempt   uint32 `json:"Attempt"`
-	// All says that all containers of the pod do, as the rule of one of them wants:
-	// at once, and from the first init container on.
+	// All has every container of the pod begin anew, at once and from the first init
+	// container on, because a rule of one of them asks for it.
 	All   bool      `json:"All,omitempty"`
-	Cause bool      `json:"Cause,omitempty"` // that this very run has ended is why
-	At    time.Time `json:"At,omitzero"`     // when all last did
+	Cause bool      `json:"Cause,omitempty"` // the end of this very run is the cause
+	At    time.Time `json:"At,omitzero"`     // when all last began anew
 }
 
-// MergeRestarts adds more restarts to those that were asked for: of each container the
-// last one counts. Of a run that was among all those that had to begin anew, that stays true.
+// MergeRestarts adds more restarts to those that were asked for; of each container the last one
+// counts. A restart that was part of a restart of all stays marked as such.
 func MergeRestarts(asked, more []Restart) []Restart {
 	byName := map[string]Restart{}
 	for _, r := range slices.Concat(asked, more) {
@@ -150,11 +149,11 @@ func MergeRestarts(asked, more []Restart) []Restart {
 type Slot struct {
 	Pod     *Pod              `json:"Pod"`            // owns the key
 	Next    *Pod              `json:"Next"`           // takes over once Pod's teardown is complete
-	Tallies map[string]Tally  `json:"Tallies"`        // by container: what a restart must not forget
-	Health  map[string]Health `json:"Health"`         // by container: what the next start of the agent must not forget
+	Tallies map[string]Tally  `json:"Tallies"`        // by container
+	Health  map[string]Health `json:"Health"`         // by container, for the next start of the agent
 	Lost    []Container       `json:"Lost,omitempty"` // runs that vanished: the runtime no longer shows them
 	Result  *corev1.PodStatus `json:"Result"`
-	// Termination is set once the pod has to end though its containers would go on.
+	// Termination is set once the node ends the pod although its containers would go on.
 	Termination *Termination `json:"Termination,omitempty"`
 	// Surplus holds what a newer agent has recorded beside that. This agent only keeps it.
 	Surplus *surplus.Tree `json:"-"`
@@ -163,23 +162,23 @@ type Slot struct {
 	Newer bool `json:"-"`
 }
 
-// Termination says why a pod has to end that no client deletes. It fails, whatever its
-// containers make of it, and does not come back.
+// Termination says why the node ends a pod that no client deletes. The pod fails, however its
+// containers end, and does not come back.
 type Termination struct {
 	Requested time.Time     `json:"Requested"`
 	Reason    string        `json:"Reason"` // Kubernetes' word: DeadlineExceeded, ...
 	Message   string        `json:"Message"`
-	Grace     time.Duration `json:"Grace,omitempty"` // zero: the pod's own
+	Grace     time.Duration `json:"Grace,omitempty"` // zero means the pod's own
 }
 
 // Evicted is Kubernetes' word for a pod that used more than it may.
 const Evicted = "Evicted"
 
-// Closed says whether the pod has ended or is made to: what it would have to run
-// for it takes no more.
+// Closed reports whether the pod has ended or is made to end. It takes no change then that a
+// container would have to run for.
 func (s *Slot) Closed() bool { return s.Result != nil || s.Termination != nil }
 
-// NewSlot gives a key to a pod. One that the node refused has failed already.
+// NewSlot gives a key to a pod. A pod that the node refused has failed already.
 func NewSlot(pod *Pod) *Slot {
 	slot := &Slot{Pod: pod}
 	if r := pod.Refused; r != nil {
@@ -192,8 +191,8 @@ func NewSlot(pod *Pod) *Slot {
 type Tally struct {
 	Restarts int32 `json:"Restarts"`        // attempts that were begun after the first
 	Streak   int32 `json:"Streak"`          // of these, the ones in a row without a long run in between
-	Begun    bool  `json:"Begun,omitempty"` // of an ephemeral container: it was started, and never is again
-	// Started is when a sidecar that was restarted first had started in its sandbox.
+	Begun    bool  `json:"Begun,omitempty"` // of an ephemeral container: it was started once, and is not started again
+	// Started is the time of a restarted sidecar's first start in its sandbox.
 	Started time.Time `json:"Started,omitzero"`
 }
 
@@ -222,7 +221,7 @@ func (t Tally) Pause(ran, maximum time.Duration) time.Duration {
 	return Backoff(backoffBase, t.Streak, maximum)
 }
 
-// Backoff is base doubled for each failure after the first, up to maximum.
+// Backoff returns base, doubled for each failure after the first, up to maximum.
 func Backoff(base time.Duration, failures int32, maximum time.Duration) time.Duration {
 	d := base
 	for i := int32(1); i < failures && d < maximum; i++ {
@@ -239,7 +238,7 @@ type Site struct {
 	BackoffMax time.Duration // longest pause between restarts of a crashing container
 	Cgroups    bool          // each pod has a cgroup of its own
 	Limits     limit.Rules   // of these
-	Shared     string        // CPUs of containers that have none of their own; empty: any
+	Shared     string        // CPUs of containers without exclusive ones; empty for any
 }
 
 // GracePeriod returns the time for the pod to end if a deletion does not say otherwise.
@@ -250,13 +249,13 @@ func GracePeriod(object *corev1.Pod) time.Duration {
 	return corev1.DefaultTerminationGracePeriodSeconds * time.Second
 }
 
-// Seconds converts a manifest's number. The largest numbers mean for ever, and 68 years are
-// that; a product that overflows would be negative.
+// Seconds converts a manifest's number of seconds, bounded to 68 years: a larger product would
+// overflow and be negative.
 func Seconds(n int64) time.Duration {
 	return time.Duration(min(n, math.MaxInt32)) * time.Second
 }
 
-// UIDs are those of the slot's pod and of the pod that waits for its name.
+// UIDs returns those of the slot's pod and of the pod that waits for its name.
 func (s *Slot) UIDs() []types.UID {
 	if s.Next == nil {
 		return []types.UID{s.Pod.UID()}

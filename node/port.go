@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Port is the number of a container's port that a probe or a hook means. It may
-// mean it by a name that no port has.
+// Port returns the number of the container port that a probe or a hook names. It fails if no port
+// has that name.
 func Port(port intstr.IntOrString, ports []corev1.ContainerPort) (int32, error) {
 	if port.Type == intstr.Int {
 		return port.IntVal, nil

@@ -15,12 +15,13 @@ const (
 	ReadinessProbe ProbeKind = "Readiness"
 	LivenessProbe  ProbeKind = "Liveness"
 
-	// FailedHook is no probe: it condemns a run as one does, by its postStart hook.
+	// FailedHook is no probe. It stands for a postStart hook whose failure condemns a run as
+	// a failed probe does.
 	FailedHook ProbeKind = "PostStartHook"
 )
 
-// Probe is a probe of one run of a container that has to be asked, again and
-// again: plain data, with all that it takes to ask it.
+// Probe is one probe of one run, to be asked again and again. It is plain data and carries all that
+// asking needs.
 type Probe struct {
 	UID         types.UID // of the pod
 	Container   string
@@ -33,8 +34,7 @@ type Probe struct {
 	StartedAt   time.Time              // when the run began
 }
 
-// Probed is the word of a probe on a run, told once so many answers in a row as
-// its threshold asks for say the same.
+// Probed is one result of a probe: as many answers in a row as its threshold asks for have agreed.
 type Probed struct {
 	Key       Key
 	Container string
@@ -47,13 +47,13 @@ type Probed struct {
 // Health holds the results of the probes and the postStart hook of one run.
 type Health struct {
 	ID      string    `json:"ID"`      // of the run
-	Hooked  time.Time `json:"Hooked"`  // when the postStart hook had ended; zero: not yet
-	Started time.Time `json:"Started"` // when the startup probe succeeded; zero: not yet
-	Ready   bool      `json:"Ready"`   // the readiness probe's last word
-	Since   time.Time `json:"Since"`   // when that last changed; zero: never
-	Failed  ProbeKind `json:"Failed"`  // what has condemned the run
+	Hooked  time.Time `json:"Hooked"`  // when the postStart hook had ended; zero before
+	Started time.Time `json:"Started"` // when the startup probe succeeded; zero before
+	Ready   bool      `json:"Ready"`   // the readiness probe's last result
+	Since   time.Time `json:"Since"`   // when that last changed; zero if never
+	Failed  ProbeKind `json:"Failed"`  // the probe that has condemned the run
 
-	FailedAt time.Time `json:"FailedAt"` // when that was heard
+	FailedAt time.Time `json:"FailedAt"` // when that result came
 }
 
 func (h Health) String() string {
@@ -87,13 +87,13 @@ func (h Health) After(p Probed) Health {
 	return h
 }
 
-// Condemns says whether the health is why a run ends, or has ended: one that had ended before
-// only took its probe along.
+// Condemns reports whether a failed probe or hook is why a run ends, or has ended. A run that had
+// ended before the failure ended for another reason.
 func (h Health) Condemns(run *Container) bool {
 	return h.Failed != "" && (run.FinishedAt.IsZero() || !run.FinishedAt.Before(h.FailedAt))
 }
 
-// Changed is when the health last became another.
+// Changed returns when the health last changed.
 func (h Health) Changed() time.Time {
 	last := h.Hooked
 	for _, at := range []time.Time{h.Started, h.Since} {
@@ -104,7 +104,7 @@ func (h Health) Changed() time.Time {
 	return last
 }
 
-// HealthOf returns the health of a run. The zero value is that of a run without results.
+// HealthOf returns the health of a run: the zero value with its ID if it has no results.
 func (o *Observed) HealthOf(run *Container) Health {
 	if h := o.Health[run.Name]; h.ID == run.ID {
 		return h
@@ -112,14 +112,14 @@ func (o *Observed) HealthOf(run *Container) Health {
 	return Health{ID: run.ID}
 }
 
-// Started says whether a container runs and its startup probe, if it has one,
-// has succeeded. Its hook is not asked about; package life does that.
+// Started reports whether a container runs and its startup probe, if it has one, has succeeded.
+// Package life also asks about the postStart hook.
 func (o *Observed) Started(run *Container, c *corev1.Container) bool {
 	return run.State == ContainerRunning && (c.StartupProbe == nil || !o.HealthOf(run).Started.IsZero())
 }
 
-// Ready says whether a container has started and its readiness probe, if it has
-// one, has found it ready.
+// Ready reports whether a container has started and its readiness probe, if it has one, has
+// succeeded.
 func (o *Observed) Ready(run *Container, c *corev1.Container) bool {
 	return o.Started(run, c) && (c.ReadinessProbe == nil || o.HealthOf(run).Ready)
 }
@@ -145,26 +145,26 @@ type ProbeCount struct {
 	Kind      ProbeKind
 	Successes uint64
 	Failures  uint64
-	Unknown   uint64 // the question could not be put
-	Took      Spread // by successes
+	Unknown   uint64    // the probe could not be asked
+	Took      Histogram // by successes
 }
 
-// Spread counts durations by how long they are.
-type Spread struct {
-	Counts [11]uint64 // within each of the bounds, and not within the one before; longer ones are in none
+// Histogram counts durations by their length.
+type Histogram struct {
+	Counts [11]uint64 // by the least bound that they do not exceed; longer ones are in none
 	Sum    time.Duration
 }
 
-// Bounds are the usual ones of Prometheus.
-func (Spread) Bounds() [11]time.Duration {
+// Bounds returns the usual ones of Prometheus.
+func (Histogram) Bounds() [11]time.Duration {
 	return [...]time.Duration{
 		5 * time.Millisecond, 10 * time.Millisecond, 25 * time.Millisecond, 50 * time.Millisecond, 100 * time.Millisecond,
 		250 * time.Millisecond, 500 * time.Millisecond, time.Second, 2500 * time.Millisecond, 5 * time.Second, 10 * time.Second,
 	}
 }
 
-// Add counts one more.
-func (s *Spread) Add(d time.Duration) {
+// Add counts one more duration.
+func (s *Histogram) Add(d time.Duration) {
 	s.Sum += d
 	for i, bound := range s.Bounds() {
 		if d <= bound {

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-func TestHealthAfterAWord(t *testing.T) {
+func TestHealthAfterAResult(t *testing.T) {
 	early, late := time.Unix(100, 0), time.Unix(200, 0)
 	word := func(kind ProbeKind, ok bool) Probed { return Probed{Kind: kind, OK: ok, At: late} }
 	cases := []struct {

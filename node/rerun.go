@@ -15,10 +15,9 @@ const (
 	AllContainers          // every container of the pod does
 )
 
-// After says what comes after a container that ended so. Its own rules are asked
-// first, then its own policy, then the pod's. An init container that has
-// succeeded is done, whatever its policy, unless it is a sidecar. An ephemeral
-// container runs once.
+// After says what follows a container that ended with an exit code. Its own rules are asked first,
+// then its own policy, then the pod's. An init container that has succeeded is done, whatever its
+// policy, unless it is a sidecar. An ephemeral container runs once.
 func After(spec *corev1.PodSpec, c *corev1.Container, exitCode int32) Followup {
 	isInit := InitContainer(spec, c.Name) != nil
 	rule, ruled := ruleFor(c, exitCode)
@@ -35,12 +34,12 @@ func After(spec *corev1.PodSpec, c *corev1.Container, exitCode int32) Followup {
 	return NoRun
 }
 
-// Rerun says whether a container that ended so is started again.
+// Rerun reports whether a container that ended with an exit code is started again.
 func Rerun(spec *corev1.PodSpec, c *corev1.Container, exitCode int32) bool {
 	return After(spec, c, exitCode) != NoRun
 }
 
-// ruleFor is the action of the first rule that speaks of an exit code.
+// ruleFor returns the action of the first rule that matches an exit code.
 func ruleFor(c *corev1.Container, exitCode int32) (corev1.ContainerRestartRuleAction, bool) {
 	for _, rule := range c.RestartPolicyRules {
 		if rule.ExitCodes == nil {
@@ -54,7 +53,7 @@ func ruleFor(c *corev1.Container, exitCode int32) (corev1.ContainerRestartRuleAc
 	return "", false
 }
 
-// PolicyOf is a container's own restart policy, or else the pod's.
+// PolicyOf returns a container's own restart policy, or else the pod's.
 func PolicyOf(spec *corev1.PodSpec, c *corev1.Container) corev1.RestartPolicy {
 	if c.RestartPolicy != nil {
 		return corev1.RestartPolicy(*c.RestartPolicy)

@@ -6,21 +6,21 @@ import (
 	"nodal/node/limit"
 )
 
-// Resize is a change of a running pod's resources that the node does not make, now
-// or at all. Until it does, the pod has what it had.
+// Resize is a change of a running pod's resources that the node does not make now, or not at all.
+// Until then the pod has what it had.
 type Resize struct {
 	Reason  string                                 `json:"Reason"` // Kubernetes' word: Deferred or Infeasible
 	Message string                                 `json:"Message"`
 	Held    map[string]corev1.ResourceRequirements `json:"Held"` // by container, and "" for the pod as a whole: what it had
 }
 
-// Allocated is the pod with the resources that the node has given it.
+// Allocated returns the pod with the resources that the node has given it.
 func (p *Pod) Allocated() *corev1.Pod {
 	if p.Resize == nil {
 		return p.Object
 	}
 	object := p.Object.DeepCopy()
-	if held, ok := p.Resize.Held[whole]; ok {
+	if held, ok := p.Resize.Held[wholePod]; ok {
 		object.Spec.Resources = &held
 	}
 	for _, list := range [][]corev1.Container{object.Spec.InitContainers, object.Spec.Containers} {
@@ -33,15 +33,15 @@ func (p *Pod) Allocated() *corev1.Pod {
 	return object
 }
 
-// whole is the name under which a pod keeps what it has as a whole.
-const whole = ""
+// wholePod is the name under which Held keeps the resources of the pod as a whole.
+const wholePod = ""
 
 // ResourcesOf returns a pod's resources: those of each container, and those of the pod as a
 // whole.
 func ResourcesOf(object *corev1.Pod) map[string]corev1.ResourceRequirements {
 	held := map[string]corev1.ResourceRequirements{}
 	if r := object.Spec.Resources; r != nil {
-		held[whole] = *r
+		held[wholePod] = *r
 	}
 	for _, list := range [][]corev1.Container{object.Spec.InitContainers, object.Spec.Containers} {
 		for i := range list {

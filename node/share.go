@@ -9,7 +9,7 @@ import (
 // Share is the part of the machine that belongs to one container alone.
 type Share struct {
 	CPUs   string  `json:"CPUs,omitempty"`   // as the kernel lists them: "2-3,8"
-	Mems   string  `json:"Mems,omitempty"`   // NUMA nodes whose memory it has; empty: any
+	Mems   string  `json:"Mems,omitempty"`   // NUMA nodes whose memory it has; empty for any
 	Memory []Piece `json:"Memory,omitempty"` // of them, that it has and no other
 	Start  bool    `json:"Start,omitempty"`  // it ends before the application begins
 }

@@ -7,10 +7,10 @@ import (
 )
 
 // A ClusterTrustBundle is named after its signer, if it has one: example.com:ca:v1
-// is of example.com/ca. Pods use one by its name, or all that a signer has. The
-// latter are a family, whose ref has the signer's name; no bundle's has a slash.
+// belongs to example.com/ca. Pods use one bundle by its name, or all of a signer. The
+// latter are a family, whose ref has the signer's name. Bundles' own names have no slash.
 
-// SignerOf is the signer that a ClusterTrustBundle's name tells; empty: none.
+// SignerOf returns the signer in a ClusterTrustBundle's name, or "" if it has none.
 func SignerOf(bundle string) string {
 	if i := strings.LastIndexByte(bundle, ':'); i >= 0 {
 		return strings.ReplaceAll(bundle[:i], ":", "/")

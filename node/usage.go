@@ -6,7 +6,7 @@ import "time"
 type Usage struct {
 	At         time.Time
 	CPU        time.Duration // on processors, since its start
-	Cores      float64       // on average, since the figures before; less than zero: not known
+	Cores      float64       // on average since the figures before; negative if unknown
 	Memory     uint64        // bytes, with all files that are cached for it
 	WorkingSet uint64        // bytes
 }
@@ -16,8 +16,8 @@ type DiskPlace struct {
 	Dir       string
 	Volume    string // empty for logs
 	Claim     string // that the volume stands for
-	Container string // whose logs they are
-	Apart     bool   // it is a file system of its own, and that is measured
+	Container string // of the logs
+	Apart     bool   // it is a file system of its own, which is measured as a whole
 	Ephemeral bool   // it counts as what the pod may write to the node
 }
 

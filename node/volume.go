@@ -14,8 +14,8 @@ const (
 	VolumeFailedDelete = "VolumeFailedDelete" // the files of a volume whose claim is gone
 )
 
-// MountedVolumes are the volumes of a pod that any of its containers mounts, or
-// has as a device, in the order of the manifest. The others are never made.
+// MountedVolumes yields the volumes of a pod that any of its containers mounts, or has as a device,
+// in the order of the manifest. The others are never made.
 func MountedVolumes(spec *corev1.PodSpec) iter.Seq[*corev1.Volume] {
 	mounted := map[string]bool{}
 	for c := range EveryContainer(spec) {
@@ -35,8 +35,8 @@ func MountedVolumes(spec *corev1.PodSpec) iter.Seq[*corev1.Volume] {
 	}
 }
 
-// ClaimName is the claim that a volume of a pod stands for, if it stands for one. A
-// generic ephemeral volume has a claim of its own, which goes with the pod.
+// ClaimName returns the claim that a volume of a pod stands for, if any. A generic ephemeral volume
+// has a claim of its own, which goes with the pod.
 func ClaimName(pod *corev1.Pod, v *corev1.Volume) (name string, ok bool) {
 	switch {
 	case v.PersistentVolumeClaim != nil:
@@ -47,8 +47,8 @@ func ClaimName(pod *corev1.Pod, v *corev1.Volume) (name string, ok bool) {
 	return "", false
 }
 
-// VolumeRefs are the objects, and families of such, that a volume of a pod is made
-// from, the optional ones included.
+// VolumeRefs returns the objects, and families of objects, that a volume of a pod is made from, the
+// optional ones included.
 func VolumeRefs(pod *corev1.Pod, v *corev1.Volume) []ObjectRef {
 	var refs []ObjectRef
 	use := func(kind ObjectKind, name string) { refs = append(refs, ObjectRef{kind, pod.Namespace, name}) }
@@ -77,8 +77,7 @@ func VolumeRefs(pod *corev1.Pod, v *corev1.Volume) []ObjectRef {
 	return refs
 }
 
-// ShowsPod says whether a volume holds facts of its pod, which may change while
-// it runs.
+// ShowsPod reports whether a volume holds facts of its pod, which may change while it runs.
 func ShowsPod(v *corev1.Volume) bool {
 	if v.Projected != nil {
 		for i := range v.Projected.Sources {

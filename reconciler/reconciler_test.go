@@ -307,7 +307,7 @@ func TestPodsThatEndTogetherDoNotComeBack(t *testing.T) {
 
 func TestANodeThatRunsShortKeepsWhatItHasAndTakesNothingMore(t *testing.T) {
 	inBubble(t, false, func(b *bench) {
-		short := admit.Present{Short: []corev1.NodeConditionType{corev1.NodeMemoryPressure}}
+		short := admit.Present{Pressures: []corev1.NodeConditionType{corev1.NodeMemoryPressure}}
 		b.apply(pod("early"))
 		b.rest(time.Second)
 		b.intake.Present = func() admit.Present { return short }

@@ -125,7 +125,7 @@ func (v *Vitals) take(answer node.RuntimeStatus, left signals, now time.Time) {
 		RuntimeReady: answer.Ready, NetworkReady: answer.NetworkReady, Message: answer.Message,
 		Signals: left.known, Unread: left.unread,
 	}, now)
-	v.setShort(health.Short(v.record.Conditions()))
+	v.setShort(health.Pressures(v.record.Conditions()))
 	switch {
 	case first:
 		close(v.looked)

@@ -24,7 +24,7 @@ func (t *Tree) claimed(at place, claim string) (place, error) {
 	}
 	c := object.Claim()
 	if at.volume.Ephemeral != nil {
-		if err := storage.OwnedBy(c, at.pod); err != nil {
+		if err := storage.CheckOwner(c, at.pod); err != nil {
 			return at, err
 		}
 	}

@@ -23,16 +23,16 @@ type Node struct {
 	Taints      []corev1.Taint
 	Swap        limit.Swap
 
-	UnsafeSysctls []string // that pods may set; one that ends in a star is a beginning
+	UnsafeSysctls []string // that pods may set; a name that ends in a star stands for all that begin so
 	AppArmor      bool     // the kernel enforces its profiles
 
 	Listeners []Listener // the agent's own ports on the host
 
-	Users users.Pool // for pods that do not share the host's
+	Users users.Pool // for pods that do not share those of the host
 }
 
-// Check says why the node refuses a pod beside the others that run on it or are
-// about to; nil when it takes the pod.
+// Check returns why the node refuses a pod beside the others that run on it or are about to. It
+// returns nil if the node takes the pod.
 func (n Node) Check(pod *corev1.Pod, others []*corev1.Pod) *node.Refusal {
 	for _, check := range []func(*corev1.Pod, []*corev1.Pod) *node.Refusal{system, n.place, ports, n.room, n.taints, n.sysctls, n.apparmor} {
 		if refusal := check(pod, others); refusal != nil {
@@ -54,8 +54,8 @@ func system(pod *corev1.Pod, _ []*corev1.Pod) *node.Refusal {
 	return nil
 }
 
-// place holds the pod's node selector and required affinity against the node, unless whoever
-// brought the pod has.
+// place holds the pod's node selector and required affinity against the node, unless a cluster has
+// done so (node.AnnotationPlaced).
 func (n Node) place(pod *corev1.Pod, _ []*corev1.Pod) *node.Refusal {
 	if node.Placed(pod) {
 		return nil
@@ -68,8 +68,8 @@ func (n Node) place(pod *corev1.Pod, _ []*corev1.Pod) *node.Refusal {
 	return nil
 }
 
-// taints refuses a pod that would have to go again for a taint of the node. A static
-// pod tolerates all of those: it is given that when it is read.
+// taints refuses a pod that a taint of the node would evict at once. A static pod tolerates all of
+// those: it gets that toleration when it is read.
 func (n Node) taints(pod *corev1.Pod, _ []*corev1.Pod) *node.Refusal {
 	evicts := func(t *corev1.Taint) bool { return t.Effect == corev1.TaintEffectNoExecute }
 	if _, found := scheduling.FindMatchingUntoleratedTaint(silent, n.Taints, pod.Spec.Tolerations, evicts, true); found {
@@ -78,7 +78,7 @@ func (n Node) taints(pod *corev1.Pod, _ []*corev1.Pod) *node.Refusal {
 	return nil
 }
 
-// silent would be told of tolerations whose numbers are none.
+// silent discards the library's log of tolerations with malformed numbers.
 var silent klog.Logger
 
 func predicate(name, why string) *node.Refusal {

@@ -80,7 +80,7 @@ func adviseImage(ref string, at *field.Path, warn func(*field.Path, string)) {
 	}
 }
 
-// adviseFractions warns of thousandths of a byte: 64m is what somebody writes who means 64M.
+// adviseFractions warns of thousandths of a byte: an author who writes 64m means 64M.
 func adviseFractions(list corev1.ResourceList, at *field.Path, warn func(*field.Path, string)) {
 	for _, name := range []corev1.ResourceName{corev1.ResourceMemory, corev1.ResourceEphemeralStorage} {
 		quantity, given := list[name]
@@ -95,11 +95,11 @@ func adviseFractions(list corev1.ResourceList, at *field.Path, warn func(*field.
 	}
 }
 
-// Lacking says in words what the node has too little of for a pod beside others; "" if
-// there is room for it.
+// Lacking names in words the resources of which too little is left for a pod beside others; it is
+// "" if there is room.
 func (n Node) Lacking(pod *corev1.Pod, others []*corev1.Pod) string {
 	var all []string
-	for _, s := range n.short(pod, others) {
+	for _, s := range n.shortages(pod, others) {
 		all = append(all, s.String())
 	}
 	return strings.Join(all, "; ")

@@ -53,8 +53,7 @@ func (n Node) forbidden(spec *corev1.PodSpec, name string) string {
 	return ""
 }
 
-// covers says whether a pattern, a name or a beginning and a star, is for the
-// sysctl.
+// covers returns a test for patterns that cover the sysctl: its name, or a prefix of it and a star.
 func covers(name string) func(pattern string) bool {
 	return func(pattern string) bool {
 		pattern = sysctl.NormalizeName(pattern)

@@ -64,19 +64,20 @@ func (m Machine) InHugePages() int64 {
 // Reserved holds what the node's owner keeps from pods.
 type Reserved struct {
 	Kube, System corev1.ResourceList         // for other programs
-	Eviction     map[string]health.Threshold // has to be left, by signal
+	Eviction     map[string]health.Threshold // that has to be left, by signal
 	HoldAll      bool                        // all pods together are held to the rest
 }
 
-// Allocatable returns what pods may have of a capacity. The error names what is reserved in vain.
+// Allocatable returns the part of a capacity that pods may have. The error names each resource of
+// which more is reserved than there is.
 func (r Reserved) Allocatable(m Machine, capacity corev1.ResourceList) (corev1.ResourceList, error) {
 	pages := corev1.ResourceList{corev1.ResourceMemory: *resource.NewQuantity(m.InHugePages(), resource.BinarySI)}
 	return Left(capacity, append(r.programs(), r.leftFree(capacity), Reservation{Setting: "huge pages", List: pages})...)
 }
 
-// Whole returns the limits of all pods together. Eviction thresholds are not taken off, as in Kubernetes: pods are
+// AllPods returns the limits of all pods together. Eviction thresholds are not taken off, as in Kubernetes: pods are
 // evicted before the kernel has to end them.
-func (r Reserved) Whole(m Machine, capacity corev1.ResourceList) (limit.Limits, error) {
+func (r Reserved) AllPods(m Machine, capacity corev1.ResourceList) (limit.Limits, error) {
 	all := capacity.DeepCopy()
 	if m.PIDs > 0 {
 		all[PIDs] = *resource.NewQuantity(m.PIDs, resource.DecimalSI)
@@ -91,7 +92,7 @@ func (r Reserved) Whole(m Machine, capacity corev1.ResourceList) (limit.Limits, 
 	}, err
 }
 
-// programs lists what other programs than pods get.
+// programs lists what is reserved for other programs than pods.
 func (r Reserved) programs() []Reservation {
 	return []Reservation{{Setting: "kubeReserved", List: r.Kube}, {Setting: "systemReserved", List: r.System}}
 }

@@ -86,7 +86,7 @@ func TestAllPodsTogetherAreHeldToWhatIsNotReserved(t *testing.T) {
 		{"with no bound on processes, where the kernel has none", silent, held, "3072 7516192768 0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l, err := c.reserved.Whole(c.machine, c.machine.Capacity(110))
+			l, err := c.reserved.AllPods(c.machine, c.machine.Capacity(110))
 			if got := fmt.Sprint(l.CPUShares, " ", l.Memory, " ", l.Pids); err != nil || got != c.want {
 				t.Errorf("got %s, %v; want %s", got, err, c.want)
 			}

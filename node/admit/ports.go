@@ -26,7 +26,7 @@ func ports(pod *corev1.Pod, others []*corev1.Pod) *node.Refusal {
 	return nil
 }
 
-// hostPort is a port of the host; without an address it is that of all.
+// hostPort is a port of the host: at one address, or at all if it names none.
 type hostPort struct {
 	protocol corev1.Protocol
 	ip       string
@@ -45,7 +45,7 @@ func (p hostPort) collides(other hostPort) bool {
 		(p.ip == other.ip || p.ip == "" || other.ip == "")
 }
 
-// hostPorts are those that the pod keeps.
+// hostPorts lists the host ports that a pod holds for as long as it runs.
 func hostPorts(pod *corev1.Pod) []hostPort {
 	var ports []hostPort
 	for c := range node.LastingContainers(&pod.Spec) {

@@ -14,11 +14,11 @@ import (
 // Rival is a pod beside which another one is to run.
 type Rival struct {
 	*node.Pod
-	Ending bool // it goes anyway
-	Stays  bool // it is left alone, whatever others need
+	Ending bool // it ends already
+	Stays  bool // it is never preempted
 }
 
-// Objects are rivals with the resources that they have.
+// Objects returns the rivals' pods with the resources that they have now.
 func Objects(rivals []Rival) []*corev1.Pod {
 	objects := make([]*corev1.Pod, len(rivals))
 	for i, r := range rivals {
@@ -27,20 +27,20 @@ func Objects(rivals []Rival) []*corev1.Pod {
 	return objects
 }
 
-// Preempt chooses the pods whose end makes room for a critical pod that was refused for want of
-// resources, and returns the first resource that it lacks. It chooses none if the pod was
-// refused for another reason or if that would not help.
+// Preempt chooses the pods whose end makes room for a critical pod that was refused for a lack of
+// resources, and returns the first resource that it lacks. It chooses none if the pod was refused
+// for another reason, or if no choice would help.
 //
-// Pods that end anyway come first. Kubernetes' order follows: best-effort, burstable and
-// guaranteed pods, of each class as few as leave enough, with requests as close to that as
-// possible. A host port is waited for if its holder ends anyway; no other pod ends for it.
+// Pods that end already come first. Kubernetes' order follows: best-effort, burstable and
+// guaranteed pods. Of each class it takes as few as possible, with requests as close as possible to
+// what is missing. A host port is waited for if its holder ends already; no other pod ends for it.
 func (n Node) Preempt(pod *node.Pod, rivals []Rival) (chosen []Rival, lack corev1.ResourceName) {
 	if !Critical(pod) {
 		return nil, ""
 	}
 	chosen, rivals = leaving(pod.Object, rivals)
 	all := Objects(rivals)
-	missing := n.short(pod.Object, all)
+	missing := n.shortages(pod.Object, all)
 	if len(chosen)+len(missing) == 0 || ports(pod.Object, all) != nil {
 		return nil, ""
 	}
@@ -60,7 +60,7 @@ func (n Node) Preempt(pod *node.Pod, rivals []Rival) (chosen []Rival, lack corev
 	if n.Check(pod.Object, Objects(stay)) != nil {
 		return nil, ""
 	}
-	// Of a class goes what has to though all of the cheaper classes go.
+	// Pods of a class go only if it is not enough that all of the cheaper classes go.
 	for _, class := range []corev1.PodQOSClass{corev1.PodQOSGuaranteed, corev1.PodQOSBurstable, corev1.PodQOSBestEffort, ending} {
 		gone, kept := n.spare(pod.Object, classes[class], stay)
 		chosen, stay = append(chosen, gone...), kept
@@ -71,7 +71,7 @@ func (n Node) Preempt(pod *node.Pod, rivals []Rival) (chosen []Rival, lack corev
 	return chosen, lack
 }
 
-// leaving are the rivals that end and have a host port of the pod until then.
+// leaving splits off the rivals that end and hold a host port of the pod until then.
 func leaving(pod *corev1.Pod, rivals []Rival) (those, others []Rival) {
 	for _, r := range rivals {
 		if r.Ending && ports(pod, []*corev1.Pod{r.Object}) != nil {
@@ -83,14 +83,15 @@ func leaving(pod *corev1.Pod, rivals []Rival) (those, others []Rival) {
 	return those, others
 }
 
-// ending is the class of those that go anyway.
+// ending is the class of the rivals that end already.
 const ending corev1.PodQOSClass = ""
 
-// spare takes from a class what has to go for a pod, and keeps the rest beside those that stay.
+// spare chooses from a class the pods that have to go for a pod. It returns the others together
+// with those that stay.
 func (n Node) spare(pod *corev1.Pod, class, stay []Rival) (gone, kept []Rival) {
 	class = slices.Clone(class)
 	for {
-		missing := n.short(pod, Objects(slices.Concat(stay, class)))
+		missing := n.shortages(pod, Objects(slices.Concat(stay, class)))
 		if len(missing) == 0 {
 			break
 		}
@@ -102,7 +103,7 @@ func (n Node) spare(pod *corev1.Pod, class, stay []Rival) (gone, kept []Rival) {
 	// A later choice may have been enough without an earlier one.
 	gone = slices.DeleteFunc(gone, func(r Rival) bool {
 		with := append(slices.Clip(kept), r)
-		if len(n.short(pod, Objects(with))) > 0 {
+		if len(n.shortages(pod, Objects(with))) > 0 {
 			return false
 		}
 		kept = with
@@ -111,8 +112,7 @@ func (n Node) spare(pod *corev1.Pod, class, stay []Rival) (gone, kept []Rival) {
 	return gone, kept
 }
 
-// closest orders pods by how much of what is missing their end would still leave missing,
-// then by size.
+// closest orders candidates by the shortage that remains after evicting them, then by size.
 func closest(missing []shortage, a, b Rival) int {
 	return cmp.Or(
 		cmp.Compare(distance(missing, a), distance(missing, b)),
@@ -138,12 +138,12 @@ func requests(r Rival, name corev1.ResourceName) int64 {
 	return amount(name, resources.PodRequests(r.Allocated(), resources.PodResourcesOptions{})[name])
 }
 
-// Critical says whether the node or its cluster cannot do without a pod.
+// Critical reports whether the node or its cluster cannot do without a pod.
 func Critical(pod *node.Pod) bool {
 	return pod.Source == node.SourceFile || pod.Source == node.SourceURL || limit.Critical(pod.Object)
 }
 
-// yields says whether a pod has to go for a critical one.
+// yields reports whether a pod has to end for a critical one.
 func yields(pod, to *node.Pod) bool {
 	low, high := pod.Object.Spec.Priority, to.Object.Spec.Priority
 	return !Critical(pod) || low != nil && high != nil && *low < *high

@@ -12,15 +12,15 @@ import (
 
 // Present holds the state of the node now, as far as it is known.
 type Present struct {
-	Short       []corev1.NodeConditionType // conditions that hold and say that it runs short of something
+	Pressures   []corev1.NodeConditionType // the conditions of pressure that hold
 	MergeGroups bool                       // its runtime knows no other supplementalGroupsPolicy than Merge
 }
 
-// Check says why a node that is like this does not take a new pod; nil when it may.
+// Check returns why a node in this state does not take a new pod, or nil if it does.
 func (p Present) Check(pod *node.Pod) *node.Refusal {
 	switch {
-	case len(p.Short) > 0 && !p.bears(pod):
-		return rejected(node.Evicted, fmt.Sprintf("The node had condition: %v. ", p.Short))
+	case len(p.Pressures) > 0 && !p.bears(pod):
+		return rejected(node.Evicted, fmt.Sprintf("The node had condition: %v. ", p.Pressures))
 	case p.MergeGroups && strictGroups(pod.Object):
 		return rejected("SupplementalGroupsPolicyNotSupported", "SupplementalGroupsPolicy=Strict is not supported in this node")
 	}
@@ -31,13 +31,13 @@ func rejected(reason, message string) *node.Refusal {
 	return &node.Refusal{Reason: reason, Message: "Pod was rejected: " + message}
 }
 
-// bears says whether a node that runs short takes a pod all the same. Where memory alone
-// is short, what a pod has asked for is set aside for it already.
+// bears reports whether a node under pressure takes a pod all the same. Under memory pressure
+// alone, what a pod requests is set aside for it already.
 func (p Present) bears(pod *node.Pod) bool {
 	if Critical(pod) {
 		return true
 	}
-	if len(p.Short) != 1 || p.Short[0] != corev1.NodeMemoryPressure {
+	if len(p.Pressures) != 1 || p.Pressures[0] != corev1.NodeMemoryPressure {
 		return false
 	}
 	taint := &corev1.Taint{Key: corev1.TaintNodeMemoryPressure, Effect: corev1.TaintEffectNoSchedule}

@@ -8,7 +8,7 @@ import (
 	"nodal/node"
 )
 
-func TestANodeThatRunsShortTakesOnlyWhatItHasTo(t *testing.T) {
+func TestANodeUnderPressureTakesOnlyPodsThatItMust(t *testing.T) {
 	const memory, disk, pids = corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure
 	type list = []corev1.NodeConditionType
 	class := func(name string) func(*corev1.Pod) {
@@ -50,7 +50,7 @@ func TestANodeThatRunsShortTakesOnlyWhatItHasTo(t *testing.T) {
 		{"the highest that a user may give", list{disk}, node.SourceAPI, pod("a", priority(1_000_000_000)), "[DiskPressure]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := Present{Short: c.short}.Check(&node.Pod{Object: c.pod, Source: c.source})
+			got := Present{Pressures: c.short}.Check(&node.Pod{Object: c.pod, Source: c.source})
 			switch {
 			case c.want == "" && got != nil:
 				t.Errorf("got %v, want it taken", *got)

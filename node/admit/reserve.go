@@ -17,8 +17,8 @@ type Reservation struct {
 	List    corev1.ResourceList
 }
 
-// Left returns what remains of a machine for pods. A resource of which more is reserved than there is remains
-// with nothing, and is part of the error.
+// Left returns what remains of a machine for pods. A resource of which more is reserved than there
+// is remains at zero, and the error names it.
 func Left(capacity corev1.ResourceList, reservations ...Reservation) (corev1.ResourceList, error) {
 	left := corev1.ResourceList{}
 	var errs []error
@@ -37,7 +37,7 @@ func Left(capacity corev1.ResourceList, reservations ...Reservation) (corev1.Res
 	return left, errors.Join(errs...)
 }
 
-// sum adds up what is reserved of a resource, and names the settings that say so.
+// sum adds up what is reserved of a resource, and names the settings that reserve it.
 func sum(name corev1.ResourceName, reservations []Reservation) (resource.Quantity, string) {
 	var reserved resource.Quantity
 	var settings []string

@@ -19,9 +19,9 @@ const OutOf = "OutOf"
 // counted are the resources that every node has.
 var counted = []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage}
 
-// room refuses a pod for which something would have to be given twice.
+// room refuses a pod that requests more than the other pods leave.
 func (n Node) room(pod *corev1.Pod, others []*corev1.Pod) *node.Refusal {
-	if missing := n.short(pod, others); len(missing) > 0 {
+	if missing := n.shortages(pod, others); len(missing) > 0 {
 		return missing[0].refusal()
 	}
 	return nil
@@ -43,8 +43,8 @@ func (s shortage) refusal() *node.Refusal {
 	}
 }
 
-// short is all that there is too little of for a pod beside others.
-func (n Node) short(pod *corev1.Pod, others []*corev1.Pod) (all []shortage) {
+// shortages lists the resources of which too little is left for a pod beside others.
+func (n Node) shortages(pod *corev1.Pod, others []*corev1.Pod) (all []shortage) {
 	if most, ok := n.Allocatable[corev1.ResourcePods]; ok && int64(len(others)) >= most.Value() {
 		all = append(all, shortage{corev1.ResourcePods, 1, int64(len(others)), most.Value()})
 	}
@@ -82,8 +82,8 @@ func (n Node) offered(name corev1.ResourceName) (resource.Quantity, bool) {
 	return offered, listed || node.IsHugePages(name)
 }
 
-// Resize says why the node does not give a pod that it runs what the pod asks for
-// now: another may go and leave room for it, or it never fits.
+// Resize returns why the node does not give a running pod the resources that it now asks for: they
+// do not fit until another pod goes, or they never fit.
 func (n Node) Resize(pod *corev1.Pod, others []*corev1.Pod) *node.Refusal {
 	wanted := resources.PodRequests(pod, resources.PodResourcesOptions{})
 	for _, name := range counted {
@@ -111,8 +111,8 @@ func requestsOf(pods []*corev1.Pod) corev1.ResourceList {
 	return sum
 }
 
-// amount is in thousandths of a CPU, and in whole units of anything else. What cannot be
-// counted so is more than any machine has, and leaves room for a sum.
+// amount converts a quantity to thousandths of a CPU, or to whole units of anything else. A
+// quantity beyond that range counts as more than any machine has, with room for a sum.
 func amount(name corev1.ResourceName, quantity resource.Quantity) int64 {
 	const most = math.MaxInt64 / 2
 	scale := resource.Scale(0)

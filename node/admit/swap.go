@@ -8,8 +8,8 @@ import (
 	"nodal/node"
 )
 
-// ResizeSwap says why a running pod keeps what it has: a container's part of the swap
-// goes by the memory that it asks for, and Kubernetes does not change that in place.
+// ResizeSwap refuses another memory request for a running container that has a part of the swap.
+// That part follows from the request, and Kubernetes does not change it in place.
 func (n Node) ResizeSwap(has, wants *corev1.Pod) *node.Refusal {
 	had := map[string]*corev1.Container{}
 	for c := range node.Containers(&has.Spec) {
@@ -27,7 +27,7 @@ func (n Node) ResizeSwap(has, wants *corev1.Pod) *node.Refusal {
 	return nil
 }
 
-// restarts says whether a container gets other memory with its next run only.
+// restarts reports whether a container gets other memory only with its next run.
 func restarts(c *corev1.Container) bool {
 	return slices.ContainsFunc(c.ResizePolicy, func(p corev1.ContainerResizePolicy) bool {
 		return p.ResourceName == corev1.ResourceMemory && p.RestartPolicy == corev1.RestartContainer

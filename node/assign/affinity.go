@@ -6,8 +6,8 @@ import (
 	"math/bits"
 )
 
-// Align says whether all that a container has for its own has to be of the same NUMA
-// nodes, by the names of Kubernetes' topology manager.
+// Align names a policy of Kubernetes' topology manager: whether all exclusive resources of a
+// container have to lie in the same NUMA nodes.
 type Align string
 
 const (
@@ -22,7 +22,7 @@ type mask uint64
 
 func (m mask) size() int { return bits.OnesCount64(uint64(m)) }
 
-// masks are all sets of NUMA nodes but the empty one, the smallest first.
+// masks yields all sets of NUMA nodes but the empty one, the smallest first.
 func masks(nodes int) iter.Seq[mask] {
 	return func(yield func(mask) bool) {
 		for size := 1; size <= nodes; size++ {
@@ -81,7 +81,7 @@ func singles(list []hint) []hint {
 	return kept
 }
 
-// together are all ways to choose one place of each list.
+// together yields all ways to choose one place of each list.
 func together(lists [][]hint, so hint) iter.Seq[hint] {
 	return func(yield func(hint) bool) {
 		if len(lists) == 0 {
@@ -114,7 +114,7 @@ func (h hint) better(than hint, wanted int, apart func(mask) int) bool {
 	return one > other && other < wanted
 }
 
-// admits says whether a pod may have what lies in such a place.
+// admits reports whether a pod may have resources that lie in such a place.
 func (a Align) admits(h hint) bool {
 	return h.preferred || a != AlignRestricted && a != AlignSingleNode
 }

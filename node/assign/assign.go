@@ -35,7 +35,7 @@ func (r *Rules) Resize(pod *corev1.Pod) *node.Refusal {
 	}
 }
 
-// refused is a refusal in Kubernetes' words, which for some lacks has no reason of its own.
+// refused makes a refusal in Kubernetes' words. Some lacks have no reason of their own there.
 func refused(lack node.Lack, reason, message string) *node.Refusal {
 	if reason == "" {
 		reason, message = "UnexpectedAdmissionError", "Allocate failed due to "+message+", which is unexpected"
@@ -43,7 +43,7 @@ func refused(lack node.Lack, reason, message string) *node.Refusal {
 	return &node.Refusal{Reason: reason, Message: "Pod was rejected: " + message, Lack: lack}
 }
 
-// exclusive are the CPUs that a pod's containers have for their own.
+// exclusive returns the exclusive CPUs of a pod's containers.
 func exclusive(shares node.Shares) cpuset.CPUSet {
 	all := cpuset.New()
 	for _, share := range shares {
@@ -86,7 +86,7 @@ func (s *stock) shares(pod *corev1.Pod) (node.Shares, *node.Refusal) {
 	return shares, nil
 }
 
-// ForStart says whether a container has ended before the application begins.
+// ForStart reports whether a container has ended before the application begins.
 func ForStart(pod *corev1.Pod, c *corev1.Container) bool {
 	return !node.IsSidecar(c) && node.InitContainer(&pod.Spec, c.Name) != nil
 }

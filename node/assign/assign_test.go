@@ -238,7 +238,7 @@ func TestRulesHaveToFitTheMachine(t *testing.T) {
 		{"nothing is handed out, and one that is not there is reserved", Rules{Topology: machine(1, 1, 2, 1), Reserved: cpuset.New(99)}, "99 are not all among"},
 		{"one is reserved", Rules{Topology: machine(1, 1, 2, 1), Static: true, Reserved: cpuset.New(1)}, ""},
 		{"none is reserved", Rules{Topology: machine(1, 1, 2, 1), Static: true}, "set some CPU aside"},
-		{"a machine of which nothing is known", Rules{Static: true, Reserved: cpuset.New(0)}, "does not tell"},
+		{"a machine of which nothing is known", Rules{Static: true, Reserved: cpuset.New(0)}, "does not say"},
 		{"one that is not there is reserved", Rules{Topology: machine(1, 1, 2, 1), Static: true, Reserved: cpuset.New(1, 7)}, "1,7 are not all among this machine's CPUs, 0-1"},
 		{"no pod may run anywhere", Rules{Topology: machine(1, 1, 2, 1), Static: true, Reserved: cpuset.New(0, 1), Options: Options{KeepReserved: true}}, "none is left"},
 	} {

@@ -64,7 +64,7 @@ func memoryOf(pod *corev1.Pod, c *corev1.Container) Amounts {
 	return wants
 }
 
-// room says whether there is enough of all in NUMA nodes together.
+// room reports whether some NUMA nodes together have enough of all resources.
 func (m Memory) room(ids []int, wants Amounts) bool {
 	for name, amount := range wants {
 		for _, id := range ids {
@@ -81,7 +81,7 @@ func (m Memory) room(ids []int, wants Amounts) bool {
 // They stay together: the rest of a single one could not be computed.
 type groups map[int]string
 
-// open says whether memory of a set of NUMA nodes can be handed out.
+// open reports whether memory of a set of NUMA nodes can be handed out.
 func (g groups) open(ids []int) bool {
 	name := cpuset.New(ids...).String()
 	return !slices.ContainsFunc(ids, func(id int) bool { return g[id] != "" && g[id] != name })

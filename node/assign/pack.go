@@ -8,8 +8,8 @@ import (
 	"k8s.io/utils/cpuset"
 )
 
-// levels are the units of a machine, the widest first. What shares a cache is looked
-// at only where the owner wants that.
+// levels returns the units of a machine, the widest first. Shared caches count only if the owner
+// has set that option.
 func (r *Rules) levels() []level {
 	switch {
 	case r.Options.AcrossCores:
@@ -63,7 +63,7 @@ func (t Topology) apart(free cpuset.CPUSet, n int) cpuset.CPUSet {
 	return cpuset.New(taken...)
 }
 
-// fullest is the unit with the least room that has enough of it.
+// fullest returns the unit with the least room that has enough of it.
 func fullest(units map[int]cpuset.CPUSet, order []int, n int) (cpuset.CPUSet, bool) {
 	for _, unit := range order {
 		if units[unit].Size() >= n {

@@ -11,14 +11,15 @@ import (
 type Pool struct {
 	rules *Rules
 	own   map[node.Key]cpuset.CPUSet
-	told  bool // which CPUs these are
-	moved bool // the machine has other CPUs than those that were told
+	known bool // Take has reported these CPUs
+	moved bool // the machine has other CPUs than those that Take has reported
 }
 
 // NewPool returns the pool of a node without pods.
 func NewPool(rules *Rules) *Pool { return &Pool{rules: rules, own: map[node.Key]cpuset.CPUSet{}} }
 
-// Follow has the pool be of a machine whose CPUs have changed. The next Take says whether that is news.
+// Follow puts the pool on a machine whose CPUs have changed. The next Take reports whether the pool
+// differs by that.
 func (p *Pool) Follow(rules *Rules) {
 	handedOut := rules.Static || len(p.own) > 0
 	p.moved = p.moved || handedOut && !rules.Topology.All().Equals(p.rules.Topology.All())
@@ -28,7 +29,7 @@ func (p *Pool) Follow(rules *Rules) {
 // Take notes the shares of changed pods, and reports whether the pool has changed. Where
 // exclusive CPUs are no longer handed out, earlier promises are kept.
 func (p *Pool) Take(changed []store.View) bool {
-	news := p.moved || p.rules.Static && !p.told
+	news := p.moved || p.rules.Static && !p.known
 	p.moved = false
 	for _, v := range changed {
 		holds := cpuset.New()
@@ -45,7 +46,7 @@ func (p *Pool) Take(changed []store.View) bool {
 			delete(p.own, v.Key)
 		}
 	}
-	p.told = p.told || news
+	p.known = p.known || news
 	return news
 }
 

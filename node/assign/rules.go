@@ -44,7 +44,7 @@ func (t Topology) Reserve(count int) cpuset.CPUSet {
 
 func (r *Rules) aligns() bool { return r.Align != "" && r.Align != AlignNone }
 
-// Check says what keeps a machine from obeying the rules.
+// Check returns why a machine cannot obey the rules, or nil.
 func (r *Rules) Check() error {
 	all, nodes := r.Topology.All(), len(r.Topology.split(r.Topology.All(), numa))
 	switch {
@@ -56,10 +56,10 @@ func (r *Rules) Check() error {
 	case !r.Static:
 		return nil
 	case all.IsEmpty():
-		return errors.New("cpuManagerPolicy=static: this machine does not tell which CPUs it has")
+		return errors.New("cpuManagerPolicy=static: the kernel does not say which CPUs this machine has")
 	case r.Reserved.IsEmpty():
 		return errors.New("cpuManagerPolicy=static: set some CPU aside with kubeReserved, systemReserved or reservedSystemCPUs, " +
-			"so that there always is one for those who have none of their own")
+			"so that one is always left for containers without exclusive CPUs")
 	case r.Options.KeepReserved && r.Reserved.Equals(all):
 		return errors.New("cpuManagerPolicyOptions[strict-cpu-reservation]: all CPUs are reserved, none is left for pods")
 	}

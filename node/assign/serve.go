@@ -27,7 +27,7 @@ func (s *stock) demand(pod *corev1.Pod, c *corev1.Container) demand {
 	return d
 }
 
-// peak is the most that a pod has at any time.
+// peak returns the most that a pod holds at any time.
 func (s *stock) peak(pod *corev1.Pod) demand {
 	start, sidecars, apps := demand{}, demand{}, demand{}
 	for c := range node.Containers(&pod.Spec) {
@@ -158,7 +158,7 @@ func (s *stock) draw(ids []int, wants Amounts, forStart bool) []node.Piece {
 	return pieces
 }
 
-// free is all the memory that the pod may draw from.
+// free returns all the memory that the pod may draw from.
 func (s *stock) free() Memory {
 	free := s.memory.clone()
 	for id, amounts := range s.spare {

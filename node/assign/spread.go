@@ -7,8 +7,8 @@ import (
 	"k8s.io/utils/cpuset"
 )
 
-// spread takes n CPUs in equal parts from as few NUMA nodes as have them; a part
-// consists of units of so many CPUs. Where no parts are equal, the CPUs are packed.
+// spread takes n CPUs in equal parts from as few NUMA nodes as have them; the size of a part is a
+// multiple of unit. If no equal parts exist, the CPUs are packed.
 func (r *Rules) spread(free cpuset.CPUSet, n, unit int) cpuset.CPUSet {
 	t, levels := r.Topology, r.levels()
 	byNode := t.split(free, numa)
@@ -47,7 +47,7 @@ func evenly(free map[int]cpuset.CPUSet, nodes []int, n, unit int) ([]int, bool) 
 	return parts, rest == 0
 }
 
-// choices are all ways to choose so many of some numbers, in order.
+// choices yields all ways to choose count of some numbers, in order.
 func choices(of []int, count int) func(yield func([]int) bool) {
 	var choose func(chosen, rest []int, yield func([]int) bool) bool
 	choose = func(chosen, rest []int, yield func([]int) bool) bool {

@@ -14,9 +14,9 @@ type stock struct {
 	*Rules
 	ids    []int         // of the NUMA nodes; a mask means places in here
 	cpus   cpuset.CPUSet // that are free
-	again  cpuset.CPUSet // that containers for the start have given back
+	again  cpuset.CPUSet // that init containers have given back
 	memory Memory        // that is free
-	spare  Memory        // that they have given back
+	spare  Memory        // that init containers have given back
 	groups groups
 }
 
@@ -39,7 +39,7 @@ func (r *Rules) stock(held []node.Shares) *stock {
 	return s
 }
 
-// pay takes off what a container holds of the memory.
+// pay takes off the memory that a container holds.
 func (s *stock) pay(share node.Share) {
 	for _, piece := range share.Memory {
 		if s.memory[piece.Node] != nil {
@@ -52,7 +52,7 @@ func (s *stock) pay(share node.Share) {
 	}
 }
 
-// nodes are the numbers of the NUMA nodes in a mask.
+// nodes returns the numbers of the NUMA nodes in a mask.
 func (s *stock) nodes(m mask) []int {
 	var ids []int
 	for i, id := range s.ids {
@@ -95,7 +95,7 @@ func (s *stock) on(m mask, cpus cpuset.CPUSet) cpuset.CPUSet {
 	return cpuset.New(found...)
 }
 
-// sockets is in how many sockets NUMA nodes lie.
+// sockets counts the sockets in which NUMA nodes lie.
 func (s *stock) sockets(m mask) int {
 	ids, found := s.nodes(m), map[int]bool{}
 	for _, c := range s.Topology {
@@ -106,7 +106,7 @@ func (s *stock) sockets(m mask) int {
 	return len(found)
 }
 
-// cpuHints lists the sets of NUMA nodes with so many free CPUs.
+// cpuHints lists the sets of NUMA nodes with count free CPUs.
 func (s *stock) cpuHints(count int) []hint {
 	free := s.cpus.Union(s.again)
 	if s.Options.FullCores {
@@ -122,15 +122,15 @@ func (s *stock) cpuHints(count int) []hint {
 	}, s.Options.AlignSocket)
 }
 
-// memoryHints lists the sets of NUMA nodes with so much free memory.
+// memoryHints lists the sets of NUMA nodes with enough free memory.
 func (s *stock) memoryHints(wants Amounts) []hint {
 	return s.hints(func(ids []int) (could, can bool) {
 		return s.Memory.room(ids, wants), s.free().room(ids, wants) && s.groups.open(ids)
 	}, false)
 }
 
-// hints asks of every set of NUMA nodes whether they could have something if they were
-// free, and whether they have it.
+// hints asks of every set of NUMA nodes whether it could have a resource if all of it were free,
+// and whether it has it now.
 func (s *stock) hints(ask func(ids []int) (could, can bool), bySocket bool) []hint {
 	var list []hint
 	least, leastSockets := 0, 0

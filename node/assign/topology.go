@@ -15,7 +15,7 @@ type CPU struct{ ID, Core, Socket, Node, Cache int }
 // Topology is the CPUs of a machine.
 type Topology []CPU
 
-// All are the CPUs' numbers.
+// All returns the numbers of the CPUs.
 func (t Topology) All() cpuset.CPUSet {
 	ids := make([]int, len(t))
 	for i, c := range t {
@@ -67,7 +67,7 @@ func (t Topology) whole(cpus cpuset.CPUSet, by level) cpuset.CPUSet {
 	return found
 }
 
-// ascending are units by how many CPUs they have, and then by number.
+// ascending orders units by their number of CPUs, and then by their own number.
 func ascending(units map[int]cpuset.CPUSet) []int {
 	return slices.SortedFunc(maps.Keys(units), func(a, b int) int {
 		return cmp.Or(cmp.Compare(units[a].Size(), units[b].Size()), cmp.Compare(a, b))

@@ -8,9 +8,9 @@ import (
 
 // Use holds figures about the assignment of a machine's CPUs.
 type Use struct {
-	Own   int         // that containers have for their own
+	Own   int         // that are exclusive to a container
 	Nodes map[int]int // of these, by NUMA node
-	Free  int         // that are neither anybody's own nor reserved
+	Free  int         // that are neither exclusive nor reserved
 }
 
 // Use computes the figures from the shares that pods hold. Where CPUs are not handed out,

@@ -7,7 +7,7 @@ import (
 	"nodal/node"
 )
 
-func TestUseIsWhatPodsHold(t *testing.T) {
+func TestUseCountsExclusiveCPUs(t *testing.T) {
 	r := &Rules{Topology: machine(2, 2, 4, 1), Static: true, Reserved: set(t, "0")}
 	use := r.Use([]node.Shares{{"a": {CPUs: "1-2"}, "b": {CPUs: "5"}}, {"first": {CPUs: "3"}, "then": {CPUs: "3"}}})
 	if use.Own != 4 || use.Free != 3 || !maps.Equal(use.Nodes, map[int]int{0: 3, 1: 1}) {

@@ -37,8 +37,8 @@ type Entry struct {
 // rule is a line of the table.
 type rule struct {
 	Entry
-	normal any  // what Kubernetes itself fills in: no reason to speak
-	silent bool // written by others than the pod's author: never a reason to speak
+	normal any  // the value that Kubernetes itself fills in: no warning for it
+	silent bool // written by others than the pod's author: no warning at all
 }
 
 // Table returns the answer for every field, sorted by field.
@@ -52,9 +52,8 @@ func Table() []Entry {
 	return entries
 }
 
-// Check holds a defaulted pod against the table: it returns a warning for every
-// field that is taken without effect, and a violation for every one that is
-// refused.
+// Check holds a defaulted pod against the table. It returns a warning for every field without
+// effect, and a violation for every field that is refused.
 func Check(pod *corev1.Pod) (warnings []string, refused []node.Violation) {
 	report := func(at *field.Path, r *rule) {
 		if r.Support == Refused {

@@ -147,7 +147,7 @@ func TestTableOfStaticPodIsSilent(t *testing.T) {
 }
 
 // Where the table speaks of one field of a struct, it speaks of all: a field that
-// a new version of Kubernetes brings fails here until somebody decides about it.
+// a new version of Kubernetes brings fails here until the table has an answer for it.
 func TestTableForgetsNoField(t *testing.T) {
 	answered := map[string]bool{}
 	inside := map[string]bool{} // fields below which the table has an entry

@@ -8,8 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// branch is the table below one field. A branch with branches of its own speaks
-// through them alone.
+// branch is the table below one field. If it has branches of its own, only these report.
 type branch struct {
 	name  string
 	index []int // of the Go field in its struct; nil below a map
@@ -77,8 +76,8 @@ func fieldByName(t reflect.Type, name string) (reflect.StructField, bool) {
 	return reflect.StructField{}, false
 }
 
-// inlined says whether JSON shows the field in t itself, not in an embedded
-// struct with a name of its own, as ObjectMeta is.
+// inlined reports whether JSON shows the field in t itself, not in an embedded struct with a name
+// of its own, as ObjectMeta is.
 func inlined(t reflect.Type, f reflect.StructField) bool {
 	return len(f.Index) == 1 || jsonName(t.Field(f.Index[0])) == ""
 }
@@ -128,7 +127,7 @@ func (b *branch) visitKeys(v reflect.Value, at *field.Path, report reporter) {
 	}
 }
 
-// quiet says that nothing below the branch is ever worth a word.
+// quiet reports whether nothing at or below the branch is ever reported.
 func (b *branch) quiet() bool { return len(b.below) == 0 && b.rule.mute() }
 
 func (r *rule) mute() bool { return r.Support == Honoured || r.silent }

@@ -17,7 +17,7 @@ import (
 	"nodal/node"
 )
 
-// Field is the value of a field of the pod's metadata, such as metadata.name or
+// Field returns the value of a field of the pod's metadata, such as metadata.name or
 // metadata.labels['key']; false for any other.
 func Field(pod *corev1.Pod, path string) (string, bool) {
 	switch path {
@@ -45,7 +45,7 @@ func Field(pod *corev1.Pod, path string) (string, bool) {
 	return "", false
 }
 
-// lines has one line a key, as Kubernetes writes maps into files.
+// lines writes one line for each key, as Kubernetes writes maps into files.
 func lines(m map[string]string) string {
 	var all []string
 	for _, key := range slices.Sorted(maps.Keys(m)) {
@@ -54,8 +54,8 @@ func lines(m map[string]string) string {
 	return strings.Join(all, "\n")
 }
 
-// Resource is a request or limit of a container in units of the divisor, rounded
-// up. A limit that is not set is what the node can give.
+// Resource returns a request or limit of a container in units of the divisor, rounded up. For a
+// limit that is not set it returns what the node can give.
 func Resource(c *corev1.Container, ref *corev1.ResourceFieldSelector, allocatable corev1.ResourceList) (string, error) {
 	kind, text, _ := strings.Cut(ref.Resource, ".")
 	name := corev1.ResourceName(text)

@@ -58,7 +58,7 @@ func pressures() []pressure {
 
 // Record holds the node's state at the last look.
 type Record struct {
-	Hold time.Duration // a shortage has to be over before it is no longer told
+	Hold time.Duration // for which a shortage stays reported after it is over
 
 	conditions []corev1.NodeCondition
 	short      map[corev1.NodeConditionType]shortage
@@ -70,8 +70,7 @@ type shortage struct {
 	at time.Time
 }
 
-// Take makes the conditions follow what is seen now, and says whether one of them has
-// become another.
+// Take makes the conditions follow what is seen now, and reports whether one of them has changed.
 func (r *Record) Take(f Facts, now time.Time) (changed bool) {
 	if r.short == nil {
 		r.short = map[corev1.NodeConditionType]shortage{}
@@ -98,8 +97,8 @@ func (r *Record) Take(f Facts, now time.Time) (changed bool) {
 // it.
 func (r *Record) Conditions() []corev1.NodeCondition { return r.conditions }
 
-// under says whether the node is short of something that a condition is about. A
-// shortage that comes and goes is one.
+// under derives the condition of one pressure. A shortage that comes and goes within Hold is one
+// shortage.
 func (r *Record) under(p pressure, f Facts, now time.Time) corev1.NodeCondition {
 	known, low := false, []string(nil)
 	for _, s := range f.Signals {
@@ -111,7 +110,7 @@ func (r *Record) under(p pressure, f Facts, now time.Time) corev1.NodeCondition 
 			low = append(low, s.Name)
 		}
 	}
-	// One disk that has room says nothing of another that could not be looked at.
+	// A disk that has room says nothing about another that could not be measured.
 	unread := slices.ContainsFunc(f.Unread, func(u Unread) bool { return p.about(u.Name) })
 	if len(low) > 0 {
 		r.short[p.kind] = shortage{low, now}

@@ -89,7 +89,7 @@ func TestConditionsFollowWhatIsSeen(t *testing.T) {
 	}
 }
 
-func TestAConditionKeepsTheTimeSinceWhenItIsSo(t *testing.T) {
+func TestAConditionKeepsItsTransitionTime(t *testing.T) {
 	down := plenty()
 	down.RuntimeReady, down.Message = false, "connection refused"
 	worse := down

@@ -38,7 +38,8 @@ func (t Threshold) Of(capacity resource.Quantity) resource.Quantity {
 	return *resource.NewQuantity(int64(float64(capacity.Value())*t.Percent/100), resource.BinarySI)
 }
 
-// Hold returns signals with how much has to be left by the thresholds. A signal without a threshold needs nothing left.
+// Hold returns signals with the amounts that the thresholds want left. A signal without a threshold
+// needs nothing left.
 func Hold(signals []Signal, thresholds map[string]Threshold) []Signal {
 	held := slices.Clone(signals)
 	for i := range held {
@@ -49,8 +50,8 @@ func Hold(signals []Signal, thresholds map[string]Threshold) []Signal {
 	return held
 }
 
-// Short lists the conditions that hold and say that the node runs short.
-func Short(conditions []corev1.NodeCondition) []corev1.NodeConditionType {
+// Pressures lists the conditions of pressure that hold.
+func Pressures(conditions []corev1.NodeCondition) []corev1.NodeConditionType {
 	var short []corev1.NodeConditionType
 	for _, c := range conditions {
 		if c.Type != corev1.NodeReady && c.Status == corev1.ConditionTrue {

@@ -36,26 +36,26 @@ func (in Intake) crowded(tx *store.Tx, key node.Key) error {
 }
 
 // check admits a new pod: it returns a refusal, or the pods to preempt for it, or neither.
-func (in Intake) check(tx *store.Tx, pod *node.Pod) (way, *node.Refusal) {
+func (in Intake) check(tx *store.Tx, pod *node.Pod) (preemption, *node.Refusal) {
 	if in.Present != nil {
 		if refusal := in.Present().Check(pod); refusal != nil {
-			return way{}, refusal
+			return preemption{}, refusal
 		}
 	}
 	offered, rivals := in.offered(), rivals(tx, pod.Key())
 	refusal := offered.Check(pod.Object, admit.Objects(rivals))
 	if refusal == nil {
-		return way{}, nil
+		return preemption{}, nil
 	}
 	chosen, lack := offered.Preempt(pod, rivals)
 	if len(chosen) == 0 {
-		return way{}, refusal
+		return preemption{}, refusal
 	}
-	return way{chosen, lack}, nil
+	return preemption{chosen, lack}, nil
 }
 
-// rivals are the pods beside which a new owner of the key has to run: one that
-// is about to go counts until it is gone, unless its successor is known.
+// rivals returns the pods beside which a new owner of the key has to run. A pod that is about to go
+// counts until it is gone, unless its successor is known.
 func rivals(tx *store.Tx, key node.Key) []admit.Rival {
 	var all []admit.Rival
 	for other, slot := range tx.All() {
@@ -71,8 +71,8 @@ func rivals(tx *store.Tx, key node.Key) []admit.Rival {
 	return all
 }
 
-// refusalWords says why a new pod will not run. For a lack of resources, which the pod's
-// status tells in bytes, it names amounts as manifests do.
+// refusalWords says why a new pod will not run. A lack of resources is worded in the units of
+// manifests; the pod's status has it in bytes.
 func (in Intake) refusalWords(tx *store.Tx, pod *node.Pod) string {
 	why := pod.Refused.Message
 	if strings.HasPrefix(pod.Refused.Reason, admit.OutOf) {

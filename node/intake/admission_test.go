@@ -74,7 +74,7 @@ func TestARefusedPodIsTriedAgainOnRequest(t *testing.T) {
 	}
 }
 
-func TestAFileThatIsReadAgainDoesNotAskAgain(t *testing.T) {
+func TestRereadingAFileDoesNotRetryARefusedPod(t *testing.T) {
 	b := small(t).as(node.SourceFile)
 	refused := pod("web", "a:1", asks("2"), uid("u9"))
 	b.apply(refused)
@@ -83,7 +83,7 @@ func TestAFileThatIsReadAgainDoesNotAskAgain(t *testing.T) {
 	}
 }
 
-func TestASuccessorTakesThePlaceOfItsOwn(t *testing.T) {
+func TestASuccessorInheritsTheRoomOfItsPredecessor(t *testing.T) {
 	b := small(t)
 	b.apply(pod("web", "a:1", asks("1")))
 	b.apply(pod("web", "a:1", asks("1"), command("x")))
@@ -106,12 +106,12 @@ func TestFinishedPodsDoNotFillTheDisk(t *testing.T) {
 	}
 }
 
-func TestANodeThatRunsShortSaysSoBeforeAndAfter(t *testing.T) {
+func TestANodeUnderPressureRefusesInThePlanToo(t *testing.T) {
 	b := newBench(t)
 	var present admit.Present
 	b.in.Present = func() admit.Present { return present }
 	b.apply(pod("web", "a:1"))
-	present.Short = []corev1.NodeConditionType{corev1.NodeDiskPressure}
+	present.Pressures = []corev1.NodeConditionType{corev1.NodeDiskPressure}
 	const why = "the node refuses the pod, Evicted: Pod was rejected: The node had condition: [DiskPressure]. "
 	late := []Delivery{{Pod: pod("late", "a:1")}}
 	planned, err := b.in.Plan(late, b.now)
@@ -128,7 +128,7 @@ func TestANodeThatRunsShortSaysSoBeforeAndAfter(t *testing.T) {
 	if got, want := b.apply(pod("web", "a:2")), "updated"; got != want || b.refused("web") != "" {
 		t.Errorf("the pod that runs is %q, %q; want it %s", got, b.refused("web"), want)
 	}
-	present.Short = nil
+	present.Pressures = nil
 	if got, want := b.apply(pod("late", "a:1")), "replaced[app]"; got != want {
 		t.Errorf("applied again once that is over: got %q, want %q", got, want)
 	}

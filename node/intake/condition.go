@@ -19,8 +19,8 @@ const (
 	maxConditionMessage = 4096
 )
 
-// SetCondition has a pod show a condition that a client vouches for. It stays as
-// it is until the client says otherwise, over restarts of the node too.
+// SetCondition sets a condition of a pod on behalf of a client. It stays until a client
+// sets it again, across restarts of the node.
 func (in Intake) SetCondition(key node.Key, said corev1.PodCondition, now time.Time) error {
 	if wrong := wrongCondition(said); len(wrong) > 0 {
 		return &node.InvalidError{Violations: wrong}
@@ -50,8 +50,8 @@ func (in Intake) SetCondition(key node.Key, said corev1.PodCondition, now time.T
 	return err
 }
 
-// withCondition is the list with what was said. Only a status that changes is a
-// transition.
+// withCondition returns the list with one condition set, and whether that changed it. Only another
+// status counts as a transition.
 func withCondition(list []corev1.PodCondition, said corev1.PodCondition, now time.Time) ([]corev1.PodCondition, bool) {
 	said.LastTransitionTime = metav1.NewTime(now.Truncate(time.Second))
 	i := slices.IndexFunc(list, func(c corev1.PodCondition) bool { return c.Type == said.Type })
@@ -76,18 +76,18 @@ func wrongCondition(said corev1.PodCondition) []node.Violation {
 		refuse("type", rule)
 	}
 	if node.OwnCondition(said.Type) || said.Type == corev1.DisruptionTarget {
-		refuse("type", fmt.Sprintf("%s is the node's own to say", said.Type))
+		refuse("type", fmt.Sprintf("%s is set by the node itself", said.Type))
 	}
 	switch said.Status {
 	case corev1.ConditionTrue, corev1.ConditionFalse, corev1.ConditionUnknown:
 	default:
-		refuse("status", fmt.Sprintf("%q has to be True, False or Unknown", said.Status))
+		refuse("status", fmt.Sprintf("%q must be True, False or Unknown", said.Status))
 	}
 	if len(said.Reason) > maxConditionReason {
-		refuse("reason", fmt.Sprintf("has to have at most %d bytes", maxConditionReason))
+		refuse("reason", fmt.Sprintf("must have at most %d bytes", maxConditionReason))
 	}
 	if len(said.Message) > maxConditionMessage {
-		refuse("message", fmt.Sprintf("has to have at most %d bytes", maxConditionMessage))
+		refuse("message", fmt.Sprintf("must have at most %d bytes", maxConditionMessage))
 	}
 	return wrong
 }

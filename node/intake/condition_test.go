@@ -75,7 +75,7 @@ func TestConditionsOfOnePodAreBounded(t *testing.T) {
 	}
 }
 
-func TestConditionSaidAgainIsNoChange(t *testing.T) {
+func TestSettingAConditionAgainIsNoChange(t *testing.T) {
 	b := newBench(t)
 	b.apply(pod("web", "a:1"))
 	said := corev1.PodCondition{Type: "c", Status: "True"}

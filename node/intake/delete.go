@@ -70,7 +70,7 @@ func (in Intake) deleteOne(tx *store.Tx, r DeleteRequest, reason string, now tim
 	if slot == nil {
 		return fmt.Errorf("pod %s: %w", r.Key, node.ErrNotFound)
 	}
-	// What ends already may be hurried by anybody: its source has let go of it.
+	// Any source may hurry a pod that ends already: its own has let go of it.
 	if owner := heir(slot); owner.Source != in.Source && owner.Deletion == nil && in.has(owner.Source) {
 		return fmt.Errorf("pod %s belongs to source %s: remove it from %s: %w", r.Key, owner.Source, owner.Origin, node.ErrConflict)
 	}
@@ -79,7 +79,7 @@ func (in Intake) deleteOne(tx *store.Tx, r DeleteRequest, reason string, now tim
 	case r.UID == "":
 		next.Next, next.Pod = nil, ended(slot.Pod, r.Grace, reason, now)
 	case r.UID == slot.Pod.UID():
-		// A pod that waits for the name was not meant.
+		// The request means this pod, not the one that waits for its name.
 		next.Pod = ended(slot.Pod, r.Grace, reason, now)
 	case slot.Next != nil && r.UID == slot.Next.UID():
 		next.Next = nil
@@ -103,8 +103,8 @@ func (in Intake) has(source node.Source) bool {
 	return there || in.Sources == nil
 }
 
-// ended is the pod with its deletion begun, or brought forward: a deletion that
-// ends sooner already stays as it is.
+// ended returns the pod with its deletion begun, or brought forward. A deletion that is due sooner
+// stays as it is.
 func ended(pod *node.Pod, grace *time.Duration, reason string, now time.Time) *node.Pod {
 	deletion := node.Deletion{Requested: now, Grace: node.GracePeriod(pod.Object), Reason: reason}
 	if grace != nil {

@@ -5,8 +5,8 @@ import (
 	"nodal/node/manifest"
 )
 
-// ephemeral refuses ephemeral containers where there is no pod yet to which they
-// could be added, and changes of those that are there.
+// ephemeral refuses ephemeral containers in a manifest that makes a new pod, and changes of those
+// that a pod has.
 func ephemeral(d Delivery, current *node.Pod, verdict Verdict) []node.Violation {
 	switch {
 	case len(d.Pod.Spec.EphemeralContainers) == 0:

@@ -15,7 +15,7 @@ func debugged(image string) func(*corev1.Pod) {
 	}
 }
 
-func TestEphemeralContainersAreAddedToWhatRuns(t *testing.T) {
+func TestEphemeralContainersAreAddedToARunningPod(t *testing.T) {
 	b := newBench(t)
 	invalid := node.ErrInvalid.Error()
 	for _, step := range []struct {

@@ -31,7 +31,7 @@ func (m *memory) Commit(...store.Record) error {
 
 func (m *memory) CommitReserved(...store.Record) error { return nil }
 
-// bench is a store with hands: each method does one thing and tells in a word
+// bench is a store with hands: each method does one thing and says in a word
 // how it went.
 type bench struct {
 	t       *testing.T
@@ -188,7 +188,7 @@ func (b *bench) put(change func(*node.Slot)) {
 	}
 }
 
-// slot tells the pod that owns the name and the one that waits for it.
+// slot names the pod that owns the name and the one that waits for it.
 func (b *bench) slot(key node.Key) string {
 	view, ok := b.in.Store.View(key)
 	if !ok {

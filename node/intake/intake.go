@@ -41,7 +41,7 @@ type Delivery struct {
 	Object   *node.Object // nil where it is a pod
 	Origin   string       // the file or URL; empty for the API
 	Document int          // its place in the bundle
-	Since    *int64       // what is there under its name must not have changed after this revision
+	Since    *int64       // the object of its name must not have changed after this revision
 }
 
 // Outcome says what was done with one pod or object, or would be done.
@@ -52,9 +52,9 @@ type Outcome struct {
 	Verdict  Verdict
 	Changes  []string            // field paths that differ
 	Restarts []string            // containers that restart because of it
-	Warnings []string            // fields without effect here, and what its author may not expect
-	Preempts []*node.Pod         // that have to end for it
-	Lack     corev1.ResourceName // of which these have too much
+	Warnings []string            // about fields without effect, and what the author may not expect
+	Preempts []*node.Pod         // pods that have to end for it
+	Lack     corev1.ResourceName // the resource that those hold
 	Revision int64
 }
 
@@ -90,7 +90,7 @@ func (in Intake) Apply(deliveries []Delivery, now time.Time) ([]Outcome, int64, 
 		if view, ok := in.Store.View(outcomes[i].Key); ok {
 			outcomes[i].Revision = view.Revision
 		}
-		in.tell(outcomes[i])
+		in.report(outcomes[i])
 	}
 	return outcomes, revision, nil
 }
@@ -113,7 +113,7 @@ func (in Intake) applyAll(tx *store.Tx, deliveries []Delivery, now time.Time) ([
 		}
 	}
 	settles := slices.ContainsFunc(deliveries, func(d Delivery) bool { return concernsStorage(tx, d) })
-	for i, d := range deliveries { // first, so that a bundle may hold what a pod needs behind it
+	for i, d := range deliveries { // objects first: a bundle may hold what a pod needs behind the pod
 		if d.Object == nil {
 			continue
 		}
@@ -124,7 +124,7 @@ func (in Intake) applyAll(tx *store.Tx, deliveries []Delivery, now time.Time) ([
 		outcomes[i] = outcome
 	}
 	seen := map[node.Key]int{}
-	var wrong []node.Violation
+	var violations []node.Violation
 	for i, d := range deliveries {
 		if d.Pod == nil {
 			continue
@@ -136,15 +136,15 @@ func (in Intake) applyAll(tx *store.Tx, deliveries []Delivery, now time.Time) ([
 		seen[key] = d.Document
 		outcome, err := in.applyOne(tx, d, now)
 		if refused := (*node.InvalidError)(nil); errors.As(err, &refused) {
-			wrong = append(wrong, refused.Violations...)
-			continue // one answer tells of all
+			violations = append(violations, refused.Violations...)
+			continue // one answer shows all violations
 		}
 		if err != nil {
 			return nil, err
 		}
 		outcomes[i] = outcome
 	}
-	if err := node.Invalid(wrong, 0); err != nil {
+	if err := node.Invalid(violations, 0); err != nil {
 		return nil, err
 	}
 	in.Readmit(tx, now) // a pod that asks for less leaves more for those that wait
@@ -194,7 +194,7 @@ func (in Intake) unfit(tx *store.Tx, d Delivery, current *node.Pod, verdict Verd
 	return slices.Concat(ephemeral(d, current, verdict), classed(tx, d, verdict), in.ranked(tx, d, verdict))
 }
 
-// heir is the pod that holds the key once all deletions are through.
+// heir returns the pod that holds the key once all deletions are through.
 func heir(slot *node.Slot) *node.Pod {
 	if slot.Next != nil {
 		return slot.Next
@@ -215,9 +215,9 @@ func (in Intake) succeed(tx *store.Tx, slot *node.Slot, d Delivery, outcome *Out
 	outcome.UID, outcome.Changes = current.UID(), diff.Fields
 	replace := diff.Kind == manifest.Replace ||
 		d.Pod.UID != "" && d.Pod.UID != current.UID() ||
-		slot.Next == nil && (len(diff.Images) > 0 || diff.Resized) && in.spent(slot, d) ||
+		slot.Next == nil && (len(diff.Images) > 0 || diff.Resized) && in.cannotRunAgain(slot, d) ||
 		slot.Next != nil && diff.Resized || // nothing runs that could take it
-		current.Refused != nil && in.Source == node.SourceAPI // somebody asks again
+		current.Refused != nil && in.Source == node.SourceAPI // a client asks again
 	switch {
 	case replace && slot.Next != nil:
 		slot.Next = in.newPod(tx, d, outcome, Replaced, now)
@@ -242,10 +242,11 @@ func (in Intake) succeed(tx *store.Tx, slot *node.Slot, d Delivery, outcome *Out
 	}
 }
 
-// spent reports whether the pod can no longer run what is delivered: it has ended, is made to,
-// or only its sidecars still end. A delivery that names such a pod by its UID means that very
-// pod, which does not run again. A file is different: its pod would never be delivered again.
-func (in Intake) spent(slot *node.Slot, d Delivery) bool {
+// cannotRunAgain reports whether the pod can no longer start a container with the delivered spec:
+// it has ended, is made to end, or only its sidecars still end. A delivery that names such a pod by
+// its UID means that very pod, which does not run again. A file is different: its pod would never
+// be delivered again.
+func (in Intake) cannotRunAgain(slot *node.Slot, d Delivery) bool {
 	switch {
 	case slot.Result != nil:
 		return true
@@ -256,8 +257,8 @@ func (in Intake) spent(slot *node.Slot, d Delivery) bool {
 	return ok && life.Of(slot, view.Got).Over()
 }
 
-// placed is a manifest as this node would keep it: what it says of the node, or
-// leaves out, is no difference.
+// placed returns a manifest as this node would keep it, so that naming the node, or not, makes no
+// difference.
 func (in Intake) placed(object *corev1.Pod) *corev1.Pod {
 	placed := *object
 	placed.Spec.NodeName = in.NodeName()
@@ -270,8 +271,8 @@ func inherit(object *corev1.Pod, old *node.Pod) {
 	inheritRank(object, old)
 }
 
-// newPod completes a delivered manifest into a pod of this node, and has others make
-// room for it if need be.
+// newPod completes a delivered manifest into a pod of this node. A critical pod may preempt others
+// for it.
 func (in Intake) newPod(tx *store.Tx, d Delivery, outcome *Outcome, v Verdict, now time.Time) *node.Pod {
 	object := in.placed(d.Pod).DeepCopy()
 	if object.UID == "" {
@@ -285,24 +286,24 @@ func (in Intake) newPod(tx *store.Tx, d Delivery, outcome *Outcome, v Verdict, n
 		object.Spec.Overhead, pod.Handler = overheadOf(class), class.Handler
 	}
 	in.rank(tx, pod)
-	var way way
-	if way, pod.Refused = in.check(tx, pod); pod.Refused == nil && node.HasOwnUsers(object) {
+	var makesRoom preemption
+	if makesRoom, pod.Refused = in.check(tx, pod); pod.Refused == nil && node.HasOwnUsers(object) {
 		pod.Users, pod.Refused = in.ownUsers(tx)
 	}
 	if pod.Refused == nil && in.offered().Assign != nil {
-		pod.Shares, pod.Refused = in.assign(tx, pod, &way)
+		pod.Shares, pod.Refused = in.assign(tx, pod, &makesRoom)
 	}
 	if pod.Refused == nil {
-		way.clear(tx, pod, outcome, now)
+		makesRoom.clear(tx, pod, outcome, now)
 	}
 	outcome.UID, outcome.Verdict = pod.UID(), v
-	if pod.Refused != nil { // told at once: the pod will not run
+	if pod.Refused != nil { // the client learns at once that the pod will not run
 		outcome.Warnings = append(outcome.Warnings, in.refusalWords(tx, pod))
 	}
 	return pod
 }
 
-// updated is the same pod with the delivered spec.
+// updated returns the same pod with the delivered spec.
 func updated(old *node.Pod, d Delivery) *node.Pod {
 	object := d.Pod.DeepCopy()
 	object.UID = old.Object.UID

@@ -161,7 +161,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-func TestApplyNamesWhatIsWrong(t *testing.T) {
+func TestApplyReportsViolations(t *testing.T) {
 	b := newBench(t)
 	_, _, err := b.in.Apply([]Delivery{
 		{Pod: pod("web", "a:1")}, {Pod: pod("db", "a:1", wantsDevice), Document: 1}, {Pod: pod("cache", "a:1", wantsDevice), Document: 2},
@@ -178,7 +178,7 @@ func TestApplyNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestApplyNamesAllThatIsWrongWithAPod(t *testing.T) {
+func TestApplyReportsAllViolationsOfAPod(t *testing.T) {
 	_, _, err := newBench(t).in.Apply([]Delivery{{Pod: pod("web", "a:1", debugged("d:1"), inClass(nil))}}, time.Now())
 	var invalid *node.InvalidError
 	if !errors.As(err, &invalid) || len(invalid.Violations) != 2 ||
@@ -225,7 +225,7 @@ func TestAcceptedPodIsComplete(t *testing.T) {
 	}
 }
 
-func TestADeliveredSpecStandsForTheWholeOfIt(t *testing.T) {
+func TestADeliveredSpecReplacesSurplusFields(t *testing.T) {
 	recorded := []byte(`{"Aim":1,"Object":{"spec":{"planet":"earth"}}}`)
 	over, err := surplus.NewFinder().Of(recorded, reflect.TypeFor[node.Pod]())
 	if err != nil {

@@ -15,8 +15,7 @@ import (
 	"nodal/node/store"
 )
 
-// applyObject takes an object that pods use. Pods see the change; none restarts for
-// it.
+// applyObject takes an object that pods use. Pods see the change; none restarts for it.
 func (in Intake) applyObject(tx *store.Tx, d Delivery, now time.Time) (Outcome, error) {
 	ref := d.Object.Ref()
 	outcome := Outcome{Object: ref}
@@ -66,7 +65,7 @@ func permitted(d Delivery, old *node.Object, changes []string) error {
 	return nil
 }
 
-// changes are the paths in which two objects differ. Values are not shown.
+// changes lists the paths in which two objects differ, without their values.
 func changes(old, delivered *node.Object) []string {
 	var paths []string
 	note := func(path string, same bool) {
@@ -96,8 +95,8 @@ type part struct {
 	value any
 }
 
-// compared says which fields changes does not compare whole: those of every kind, what
-// the node itself writes, and what Object.Data and Object.Immutable show.
+// compared lists the fields that changes does not compare as a whole: those of every kind, those
+// that the node writes, and those behind Object.Data and Object.Immutable.
 var compared = []string{"TypeMeta", "ObjectMeta", "Status", "Data", "BinaryData", "StringData", "Immutable"}
 
 // authored returns the other fields of an object, in the order of its type.
@@ -123,8 +122,8 @@ func union(a, b map[string][]byte) map[string][]byte {
 	return all
 }
 
-// DeleteObject forgets an object that pods use. A pod goes on with what it has: of a
-// ConfigMap or Secret what was read, and its volumes stay until it is gone.
+// DeleteObject forgets an object that pods use. A pod keeps what it has read of a ConfigMap or
+// Secret, and its volumes stay until it is gone.
 func (in Intake) DeleteObject(ref node.ObjectRef, now time.Time) error {
 	_, err := in.Store.Transact(func(tx *store.Tx) error {
 		if !endObject(tx, ref, now) {

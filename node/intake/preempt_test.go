@@ -36,7 +36,7 @@ func (b *bench) ends(name string) bool {
 	return t != nil && t.Reason == node.Preempting && t.Message == "Preempted in order to admit critical pod" && t.Grace == 0
 }
 
-// freed has a pod end for good, and tells those that wait.
+// freed ends a pod for good, and wakes those that wait.
 func (b *bench) freed(name string) {
 	b.t.Helper()
 	key := node.Key{Namespace: "default", Name: name}
@@ -51,7 +51,7 @@ func (b *bench) freed(name string) {
 	}
 }
 
-func TestPodsMakeWayForACriticalOne(t *testing.T) {
+func TestPodsArePreemptedForACriticalOne(t *testing.T) {
 	b := lone(t)
 	var told []string
 	b.in.Preempted = func(pod *node.Pod, lack corev1.ResourceName) {
@@ -100,7 +100,7 @@ func TestPreemptionHappensOnlyIfItHelps(t *testing.T) {
 	}
 }
 
-func TestAFullDiskLeavesNothingOfIt(t *testing.T) {
+func TestAFullDiskUndoesAPreemption(t *testing.T) {
 	b := lone(t)
 	b.apply(pod("web", "a:1", asks("800m")))
 	b.journal.full = true
@@ -129,7 +129,7 @@ func TestCriticalPodsShareTheRoomOfOnePreemptedPod(t *testing.T) {
 	}
 }
 
-func TestAPodThatWaitsForItsNameMakesWay(t *testing.T) {
+func TestAWaitingSuccessorIsPreempted(t *testing.T) {
 	b := lone(t)
 	b.apply(pod("web", "a:1", asks("800m")))
 	b.apply(pod("web", "a:1", asks("900m"), command("sh")))
@@ -197,7 +197,7 @@ func TestARenamedPodPreemptsNone(t *testing.T) {
 	}
 }
 
-func TestWhatIsRenamedWaitsForItsHostPort(t *testing.T) {
+func TestARenamedPodWaitsForItsHostPort(t *testing.T) {
 	b := lone(t)
 	file := b.as(node.SourceFile)
 	for _, name := range []string{"old", "new"} {

@@ -31,8 +31,7 @@ func (in Intake) resize(tx *store.Tx, slot *node.Slot, old *node.Pod, outcome *O
 	}
 }
 
-// refuseResize says why the node does not give a pod what it asks for now in place of
-// what it has.
+// refuseResize returns why the node does not give a pod the resources that it now asks for, or nil.
 func (in Intake) refuseResize(tx *store.Tx, has, object *corev1.Pod) *node.Refusal {
 	offered := in.offered()
 	if refusal := offered.ResizeSwap(has, object); refusal != nil {
@@ -46,14 +45,14 @@ func (in Intake) refuseResize(tx *store.Tx, has, object *corev1.Pod) *node.Refus
 	return offered.Resize(object, admit.Objects(rivals(tx, node.KeyOf(object))))
 }
 
-// allot gives a pod the resources that it asks for, and has those of its containers
-// restarted that run and want them with their next run.
+// allot gives a pod the resources that it asks for. It restarts the running containers whose resize
+// policy asks for that.
 func (in Intake) allot(slot *node.Slot, old *node.Pod, now time.Time) (restarted []string) {
 	pod := *slot.Pod
 	slot.Pod = &pod
 	pod.Resize, pod.Resized = nil, now
 	for _, run := range in.renewed(slot, manifest.RestartedBy(old.Allocated(), pod.Object)) {
-		if run.Alive() { // what has ended comes back with them when its time has come
+		if run.Alive() { // a container that has ended gets them with its next run
 			pod.Restarts = node.MergeRestarts(pod.Restarts, []node.Restart{{Container: run.Name, Attempt: run.Attempt}})
 			restarted = append(restarted, run.Name)
 		}
@@ -61,8 +60,8 @@ func (in Intake) allot(slot *node.Slot, old *node.Pod, now time.Time) (restarted
 	return restarted
 }
 
-// Readmit looks again at pods that wait for resources, the oldest first, now that
-// another may have given some back.
+// Readmit looks again at pods that wait for resources, the oldest first, because another may have
+// given some back.
 func (in Intake) Readmit(tx *store.Tx, now time.Time) {
 	tx.ClearWay()
 	for _, slot := range tx.Waiting() {

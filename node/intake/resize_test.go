@@ -102,7 +102,7 @@ func TestResizeOfAPodAsAWhole(t *testing.T) {
 	}
 }
 
-func TestResizeRestartsWhatAsksForThat(t *testing.T) {
+func TestResizeRestartsContainersWhosePolicyAsksForIt(t *testing.T) {
 	b := small(t)
 	eager := func(p *corev1.Pod) {
 		p.Spec.Containers[0].ResizePolicy = []corev1.ContainerResizePolicy{{ResourceName: corev1.ResourceCPU, RestartPolicy: corev1.RestartContainer}}
@@ -127,7 +127,7 @@ func TestResizeRestartsWhatAsksForThat(t *testing.T) {
 	}
 }
 
-func TestResizeRestartsOnlyWhatRuns(t *testing.T) {
+func TestResizeRestartsOnlyRunningContainers(t *testing.T) {
 	var policy corev1.RestartPolicy
 	eager := func(p *corev1.Pod) {
 		beside(p)

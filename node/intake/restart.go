@@ -16,7 +16,7 @@ type RestartRequest struct {
 	Container string    // every one, when empty
 }
 
-// Restart has the containers end within their grace period.
+// Restart makes the containers end within their grace period and begin anew.
 func (in Intake) Restart(r RestartRequest) error {
 	view, ok := in.Store.View(r.Key)
 	if !ok {

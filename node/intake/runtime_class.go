@@ -11,10 +11,10 @@ import (
 	"nodal/node/store"
 )
 
-// A pod takes from its runtime class what it needs when it is accepted: the class may
-// change or go afterwards, the pod stays what it is.
+// A pod copies what it needs from its runtime class when it is accepted. Later changes of
+// the class do not reach it.
 
-// classOf is the runtime class that a pod names, or nil.
+// classOf returns the runtime class that a pod names, or nil.
 func classOf(tx *store.Tx, object *corev1.Pod) *nodev1.RuntimeClass {
 	name := object.Spec.RuntimeClassName
 	if name == nil {
@@ -26,8 +26,8 @@ func classOf(tx *store.Tx, object *corev1.Pod) *nodev1.RuntimeClass {
 	return nil
 }
 
-// classed refuses a new pod whose runtime class is not there, or sets aside something
-// else than the pod says.
+// classed refuses a new pod whose runtime class is missing, or has another overhead than the pod
+// names.
 func classed(tx *store.Tx, d Delivery, verdict Verdict) []node.Violation {
 	name := d.Pod.Spec.RuntimeClassName
 	if name == nil || verdict != Created && verdict != Replaced {

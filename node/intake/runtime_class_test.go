@@ -39,7 +39,7 @@ func (b *bench) runsIn(name string) string {
 	return pod.Handler + " " + pod.Object.Spec.Overhead.Cpu().String()
 }
 
-func TestPodTakesWhatItsRuntimeClassSays(t *testing.T) {
+func TestPodCopiesItsRuntimeClass(t *testing.T) {
 	b := newBench(t)
 	post := func(deliveries ...Delivery) string {
 		outcomes, _, err := b.in.Apply(deliveries, b.now)

@@ -100,7 +100,7 @@ func TestAPodWithCPUsOfItsOwnIsNotResized(t *testing.T) {
 	}
 }
 
-// renamed has a file tell of a pod under one name, and then of another pod.
+// renamed has a file deliver a pod under one name, and then another pod.
 func (b *bench) renamed(old, new *corev1.Pod) {
 	b.t.Helper()
 	for _, p := range []*corev1.Pod{old, new} {
@@ -110,7 +110,7 @@ func (b *bench) renamed(old, new *corev1.Pod) {
 	}
 }
 
-func TestWhatIsRenamedWaitsForItsCPUs(t *testing.T) {
+func TestARenamedPodWaitsForItsCPUs(t *testing.T) {
 	b := sharing(t).as(node.SourceFile)
 	b.renamed(pod("old", "a:1", owns("2")), pod("new", "a:1", owns("3")))
 	if got := b.view("new").Pod.Awaits; b.refused("new") != "" || len(got) != 1 || got[0].UID != b.view("old").Pod.UID() {
@@ -129,7 +129,7 @@ func TestWhatIsRenamedWaitsForItsCPUs(t *testing.T) {
 	}
 }
 
-func TestWhatIsRenamedWaitsForItsMemory(t *testing.T) {
+func TestARenamedPodWaitsForItsMemory(t *testing.T) {
 	b := sharing(t).as(node.SourceFile)
 	b.offer.Assign.Memory = assign.Memory{0: {corev1.ResourceMemory: 1 << 30}}
 	b.renamed(pod("old", "a:1", owns("1")), pod("new", "a:1", owns("1")))
@@ -138,7 +138,7 @@ func TestWhatIsRenamedWaitsForItsMemory(t *testing.T) {
 	}
 }
 
-func TestWhatIsRenamedAndBackWaitsForNeither(t *testing.T) {
+func TestAPodRenamedAndBackWaitsForNeither(t *testing.T) {
 	b := sharing(t).as(node.SourceFile)
 	b.renamed(pod("old", "a:1", owns("3")), pod("new", "a:1", owns("3")))
 	b.renamed(pod("new", "a:1", owns("3")), pod("old", "a:1", owns("3")))
@@ -152,7 +152,7 @@ func TestWhatIsRenamedAndBackWaitsForNeither(t *testing.T) {
 	}
 }
 
-func TestOnlyWhoseCPUsAreNeededIsWaitedFor(t *testing.T) {
+func TestAPodWaitsOnlyForThoseWhoseCPUsItNeeds(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		wants string

@@ -21,7 +21,7 @@ func (b *bench) postSettings(mode string) {
 	}
 }
 
-func TestWhatHasChangedMeanwhileIsLeftAlone(t *testing.T) {
+func TestAnObjectChangedMeanwhileIsLeftAlone(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		looked    func(*bench) // what was there then
@@ -73,7 +73,7 @@ func TestWhatHasChangedMeanwhileIsLeftAlone(t *testing.T) {
 	}
 }
 
-func TestARevisionThatIsNotThereYetVouchesForNothing(t *testing.T) {
+func TestAFutureRevisionIsRefused(t *testing.T) {
 	b := newBench(t)
 	since := b.in.Store.Revision() + 1
 	if _, _, err := b.in.Apply([]Delivery{{Object: settings("new"), Since: &since}}, b.now); !errors.Is(err, node.ErrChanged) {

@@ -13,8 +13,7 @@ import (
 	"nodal/node/store"
 )
 
-// continued is a delivered volume or claim with what the node has written in the
-// old one.
+// continued returns a delivered volume or claim with what the node has written into the old one.
 func continued(old, delivered *node.Object) *node.Object {
 	next := delivered.Clone()
 	next.Meta().UID, next.Meta().CreationTimestamp = old.Meta().UID, old.Meta().CreationTimestamp
@@ -37,7 +36,7 @@ func continued(old, delivered *node.Object) *node.Object {
 	return next
 }
 
-// permittedStorage refuses what would change under a pod, or cannot be done.
+// permittedStorage refuses a change that would reach running pods, or that the node cannot make.
 func permittedStorage(d Delivery, old *node.Object) error {
 	switch {
 	case old != nil && old.Meta().DeletionTimestamp != nil:
@@ -75,8 +74,8 @@ func permittedClaim(d Delivery, old *node.Object) error {
 	return invalid(d, "spec.resources.requests[storage]", "may only grow")
 }
 
-// endObject forgets an object. A volume or a claim that is in use goes when it
-// no longer is.
+// endObject forgets an object. A volume or a claim that is in use is forgotten once it no longer
+// is.
 func endObject(tx *store.Tx, ref node.ObjectRef, now time.Time) bool {
 	old := tx.Object(ref)
 	if old == nil {

@@ -77,7 +77,7 @@ func TestAClaimIsHeldByItsPods(t *testing.T) {
 	}
 }
 
-func TestAPodThatGivesWayWhileItWaitsHoldsNoClaim(t *testing.T) {
+func TestAWaitingPodThatIsPreemptedHoldsNoClaim(t *testing.T) {
 	b := newBench(t)
 	b.postClaim()
 	b.apply(pod("web", "a:1"))

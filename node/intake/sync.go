@@ -10,10 +10,9 @@ import (
 	"nodal/node/store"
 )
 
-// Sync makes the source's pods what it now delivers: each is applied on its
-// own, and what the source no longer has is deleted, but for the pods of the
-// origins in keep, which could not be read. Errors come back by origin; the
-// pods they concern stay as they were.
+// Sync makes the source's pods those that it now delivers. Each is applied on its own, and those
+// that the source no longer has are deleted. Pods of the origins in keep, which could not be read,
+// stay. Errors come back by origin; the pods that they concern stay as they were.
 func (in Intake) Sync(deliveries []Delivery, keep map[string]bool, now time.Time) map[string]error {
 	problems := map[string]error{}
 	fail := func(origin string, err error) { problems[origin] = errors.Join(problems[origin], err) }
@@ -53,7 +52,7 @@ func (in Intake) Sync(deliveries []Delivery, keep map[string]bool, now time.Time
 	return problems
 }
 
-// held is this source's pod at the key, nil when there is none that stays.
+// held returns this source's pod at the key, or nil if there is none that stays.
 func (in Intake) held(key node.Key) *node.Pod {
 	view, ok := in.Store.View(key)
 	if !ok {
@@ -65,8 +64,8 @@ func (in Intake) held(key node.Key) *node.Pod {
 	return nil
 }
 
-// holdersFirst lets the origin whose pod is here go before another one that
-// claims its name, whatever the order of their names.
+// holdersFirst puts the origin that holds a pod before another origin that claims its name,
+// whatever the order of their names.
 func (in Intake) holdersFirst(deliveries []Delivery) []Delivery {
 	var holders, others []Delivery
 	for _, d := range deliveries {

@@ -90,7 +90,7 @@ func TestSync(t *testing.T) {
 	}
 }
 
-func TestSyncTellsEveryErrorOfAnOrigin(t *testing.T) {
+func TestSyncReturnsEveryErrorOfAnOrigin(t *testing.T) {
 	b := newBench(t)
 	b.apply(pod("a", "x:1"), pod("b", "x:1"))
 	file := b.as(node.SourceFile)

@@ -6,8 +6,8 @@ import (
 	"nodal/node/users"
 )
 
-// ownUsers sets ids of the host aside for a new pod. Every other pod keeps its own
-// until nothing of it is left.
+// ownUsers sets ids of the host aside for a new pod. Every other pod keeps its own until all of it
+// is gone.
 func (in Intake) ownUsers(tx *store.Tx) (*users.Range, *node.Refusal) {
 	var taken []users.Range
 	for _, slot := range tx.All() {

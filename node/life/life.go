@@ -24,10 +24,10 @@ func Of(slot *node.Slot, got *node.Observed) *Life {
 	return &Life{slot: slot, spec: &slot.Pod.Object.Spec, got: got, Sandbox: got.Home(slot.Pod.UID())}
 }
 
-// Containers are all of the pod's, in the order in which they begin.
+// Containers yields all containers of the pod, in the order in which they begin.
 func (l *Life) Containers() iter.Seq[*corev1.Container] { return node.Containers(l.spec) }
 
-// Run is the newest run of a container, or nil.
+// Run returns the newest run of a container, or nil.
 func (l *Life) Run(name string) *node.Container { return l.got.Newest(l.slot.Pod.UID(), name) }
 
 // Ran returns the newest run of a container that was started, or nil. A run that was only
@@ -40,9 +40,9 @@ func (l *Life) Ran(name string) *node.Container {
 	return run
 }
 
-// Current is the newest run if it belongs to the present sandbox, and the pod has
-// not started over since, or nil. A pod between two sandboxes stands where it stood
-// in the last.
+// Current returns the newest run of a container. It is nil if the run belongs to an earlier sandbox
+// than the present one, or if the pod has started over since. A pod between two sandboxes stands
+// where it stood in the last.
 func (l *Life) Current(name string) *node.Container {
 	run := l.Run(name)
 	if run != nil && (l.Sandbox != nil && run.SandboxID != l.Sandbox.ID || l.Outlived(run)) {
@@ -51,17 +51,17 @@ func (l *Life) Current(name string) *node.Container {
 	return run
 }
 
-// Outlived says whether the pod has started over since a run.
+// Outlived reports whether the pod has started over since a run.
 func (l *Life) Outlived(run *node.Container) bool {
 	return l.asked(run, func(r node.Restart) bool { return r.All })
 }
 
-// Known says whether a run has ended and it was learnt how.
+// Known reports whether a run has ended and its end is known.
 func Known(run *node.Container) bool {
 	return run != nil && run.State == node.ContainerExited && run.Inspected
 }
 
-// Started says whether a container runs so well that what waits for it may begin.
+// Started reports whether a container runs so well that containers which wait for it may begin.
 func (l *Life) Started(c *corev1.Container) bool {
 	return l.started(l.Run(c.Name), c)
 }
@@ -70,7 +70,7 @@ func (l *Life) started(run *node.Container, c *corev1.Container) bool {
 	return run != nil && l.Hooked(run, c) && l.got.Started(run, c)
 }
 
-// Ready says whether a container has started and may be sent requests.
+// Ready reports whether a container has started and may be sent requests.
 func (l *Life) Ready(c *corev1.Container) bool {
 	return l.Started(c) && l.got.Ready(l.Run(c.Name), c)
 }
@@ -89,9 +89,9 @@ func (l *Life) FirstStarted(c *corev1.Container) time.Time {
 	return slices.MaxFunc([]time.Time{run.StartedAt, health.Hooked, health.Started}, time.Time.Compare)
 }
 
-// Hooked says whether a run is past its postStart hook, if it has one. Only what
-// the journal has of that counts: the next start of the agent would run the hook
-// again, and the container would not be ready any more meanwhile.
+// Hooked reports whether a run is past its postStart hook, if it has one. Only the journal's record
+// counts: without it the next agent would run the hook again, and the container would not be ready
+// meanwhile.
 func (l *Life) Hooked(run *node.Container, c *corev1.Container) bool {
 	noted := l.slot.Health[c.Name]
 	return node.HookOf(c, node.PostStart) == nil || noted.ID == run.ID && !noted.Hooked.IsZero()
@@ -104,10 +104,9 @@ func (l *Life) Succeeded(c *corev1.Container) bool {
 	return Known(run) && run.ExitCode == 0 && !l.Asked(run)
 }
 
-// Past says whether an init container no longer holds up what comes after it.
-// It is past for good once something that comes after it has begun in the same
-// sandbox: a sidecar that crashes later holds nothing up. What was only made may be
-// from a call that was given up long ago.
+// Past reports whether an init container no longer holds up the containers after it. It is past for
+// good once one of those has begun in the same sandbox: a sidecar that crashes later holds nothing
+// up. A container that was only created does not count; the call that made it may be long given up.
 func (l *Life) Past(c *corev1.Container) bool {
 	if node.IsSidecar(c) && l.started(l.Current(c.Name), c) || !node.IsSidecar(c) && l.Succeeded(c) {
 		return true
@@ -122,7 +121,7 @@ func (l *Life) Past(c *corev1.Container) bool {
 	return false
 }
 
-// Initialised says whether the application containers may begin, or have begun.
+// Initialised reports whether the application containers may begin, or have begun.
 func (l *Life) Initialised() bool {
 	for i := range l.spec.InitContainers {
 		if !l.Past(&l.spec.InitContainers[i]) {
@@ -132,13 +131,13 @@ func (l *Life) Initialised() bool {
 	return true
 }
 
-// Outdated says whether a run was made from another image than is wanted now.
+// Outdated reports whether a run was made from another image than is wanted now.
 func Outdated(run *node.Container, c *corev1.Container) bool {
 	return run.Hash != "" && run.Hash != manifest.ContainerHash(c)
 }
 
-// Asked says whether it was asked that this run ends and another begins: by a client,
-// by a container's rule, or for another image.
+// Asked reports whether this run was asked to end so that another begins: by a client, by a
+// container's rule, or for another image.
 func (l *Life) Asked(run *node.Container) bool {
 	return l.asked(run, func(node.Restart) bool { return true })
 }
@@ -160,9 +159,8 @@ func (l *Life) After(run *node.Container, c *corev1.Container) node.Followup {
 	return next
 }
 
-// Again says whether a run that has ended is followed by another one: because that was
-// asked for, or by the container's rules and policy. Another image alone begins nothing
-// anew that has ended for good.
+// Again reports whether another run follows one that has ended, because it was asked for or by the
+// container's rules and policy. Another image alone does not restart what has ended for good.
 func (l *Life) Again(run *node.Container, c *corev1.Container) bool {
 	if l.RunsOnce(c) {
 		return !l.Succeeded(c)
@@ -170,9 +168,9 @@ func (l *Life) Again(run *node.Container, c *corev1.Container) bool {
 	return l.Asked(run) || l.After(run, c) != node.NoRun
 }
 
-// Renewed returns the run of a container that the next one replaces when a change takes a
-// new run: a run that goes on, or that is followed by another anyway. It is nil if nothing
-// has begun, or if all has ended for good.
+// Renewed returns the run of a container that a new one would replace for a change: a run that goes
+// on, or one that is followed by another. It is nil if nothing has begun, or if all has ended for
+// good.
 func (l *Life) Renewed(c *corev1.Container) *node.Container {
 	run := l.Run(c.Name)
 	if run == nil || l.Over() || l.RunsOnce(c) && l.Past(c) {
@@ -184,7 +182,7 @@ func (l *Life) Renewed(c *corev1.Container) *node.Container {
 	return nil
 }
 
-// RunsOnce says whether a container runs to its success and no further.
+// RunsOnce reports whether a container runs to its success and no further.
 func (l *Life) RunsOnce(c *corev1.Container) bool {
 	return node.InitContainer(l.spec, c.Name) != nil && !node.IsSidecar(c)
 }
@@ -201,7 +199,7 @@ func (l *Life) Crashed(run *node.Container, c *corev1.Container) bool {
 	return !(l.RunsOnce(c) && run.ExitCode == 0)
 }
 
-// Failed says whether an init container has failed for good.
+// Failed reports whether an init container has failed for good.
 func (l *Life) Failed() bool {
 	for i := range l.spec.InitContainers {
 		c := &l.spec.InitContainers[i]
@@ -212,9 +210,9 @@ func (l *Life) Failed() bool {
 	return false
 }
 
-// Over says whether the pod has done all that it will ever do: it is made to end,
-// an init container has failed for good, or every application container has ended
-// for good. What sidecars do does not count.
+// Over reports whether the pod has done all that it will ever do: it is made to end, an init
+// container has failed for good, or every application container has ended for good. Sidecars do not
+// count.
 func (l *Life) Over() bool {
 	if l.slot.Termination != nil || l.Failed() {
 		return true

@@ -11,7 +11,7 @@ import (
 // Limits holds the kernel's limits of a cgroup. A zero field sets no bound, except
 // CPUShares.
 type Limits struct {
-	CPUShares int64  `json:"CPUShares"` // against neighbours, while the CPU is short
+	CPUShares int64  `json:"CPUShares"` // weight against neighbours, while CPU time is short
 	CPUQuota  int64  `json:"CPUQuota"`  // microseconds in each period
 	CPUPeriod int64  `json:"CPUPeriod"` // microseconds
 	Memory    int64  `json:"Memory"`    // bytes
@@ -22,9 +22,9 @@ type Limits struct {
 
 // Rules holds the settings of the node's owner for all pods.
 type Rules struct {
-	CPUPeriod int64 // microseconds; zero: DefaultCPUPeriod
+	CPUPeriod int64 // microseconds; zero means DefaultCPUPeriod
 	NoQuota   bool  // a CPU limit bounds nothing
-	Pids      int64 // of each pod; zero: no bound
+	Pids      int64 // of each pod; zero means no bound
 }
 
 // The kernel's and Kubernetes' numbers for CPU time.
@@ -88,7 +88,7 @@ func OfContainer(pod *corev1.Pod, c *corev1.Container, rules Rules) Limits {
 	return limits
 }
 
-// setQuota bounds CPU time to so many thousandths of a CPU.
+// setQuota bounds CPU time to thousandths of a CPU.
 func (l *Limits) setQuota(milli int64, rules Rules) {
 	if rules.NoQuota {
 		return
@@ -137,13 +137,13 @@ func (l Limits) String() string {
 	return strings.Join(parts, " ")
 }
 
-// Amounts are limits without where they hold.
+// Amounts returns the limits without the CPUs and NUMA nodes that they hold on.
 func (l Limits) Amounts() Limits {
 	l.CPUs, l.Mems = "", ""
 	return l
 }
 
-// Over are limits that bound nothing which either of both would let pass.
+// Over returns limits under which everything passes that one of the two lets pass.
 func (l Limits) Over(other Limits) Limits {
 	wider := func(a, b int64) int64 {
 		if a == 0 || b == 0 {
@@ -158,8 +158,8 @@ func (l Limits) Over(other Limits) Limits {
 	}
 }
 
-// Cover says whether a cgroup with these limits may have one inside with others:
-// the kernel refuses more CPU time there than here.
+// Cover reports whether a cgroup with these limits may contain one with the inner ones: the kernel
+// refuses more CPU time inside than outside.
 func (l Limits) Cover(inner Limits) bool {
 	return l.CPUQuota == 0 || inner.CPUQuota == 0 || inner.CPUQuota*l.CPUPeriod <= l.CPUQuota*inner.CPUPeriod
 }

@@ -156,7 +156,7 @@ func TestOOMScore(t *testing.T) {
 	}
 }
 
-func TestOverBoundsNothingThatEitherLetsPass(t *testing.T) {
+func TestOverLetsPassWhatEitherLetsPass(t *testing.T) {
 	a := Limits{CPUShares: 2, CPUQuota: 10, CPUPeriod: 100, Memory: 5, Pids: 7}
 	b := Limits{CPUShares: 4, CPUQuota: 20, CPUPeriod: 100, Memory: 3}
 	want := Limits{CPUShares: 4, CPUQuota: 20, CPUPeriod: 100, Memory: 5}

@@ -17,8 +17,7 @@ const (
 	clusterCritical = "system-cluster-critical"
 )
 
-// OOMScore returns the adjustment of a container's processes, on a machine with so many
-// bytes of memory.
+// OOMScore returns the adjustment of a container's processes, on a machine with memory bytes.
 func OOMScore(pod *corev1.Pod, c *corev1.Container, memory int64) int64 {
 	if pod.Spec.PriorityClassName == nodeCritical {
 		return oomGuaranteed
@@ -38,7 +37,7 @@ func OOMScore(pod *corev1.Pod, c *corev1.Container, memory int64) int64 {
 		request = max(request, leastRequest(pod))
 	}
 	score := 1000 - 1000*(request+spareRequest(pod))/memory
-	// Both ends belong to the other classes.
+	// The two ends of the scale belong to the other classes.
 	return min(max(score, 1000+oomGuaranteed), oomBestEffort-1)
 }
 
@@ -46,7 +45,7 @@ func sidecar(c *corev1.Container) bool {
 	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }
 
-// leastRequest is the smallest request for memory of the application containers.
+// leastRequest returns the smallest request for memory of the application containers.
 func leastRequest(pod *corev1.Pod) int64 {
 	var least int64
 	for i := range pod.Spec.Containers {

@@ -39,12 +39,12 @@ type Difference struct {
 	Resized bool // containers ask for other amounts of CPU or memory
 }
 
-// Change says how a pod that runs from old can take new. Both are compared with
-// their defaults, so that a manifest journalled by an earlier version does not
-// differ by a default it did not know; what servers and sources write is ignored.
+// Change says how a pod that runs from old can take new. Both are compared with their defaults, so
+// that a manifest of an earlier version does not differ by a default that it did not know. Fields
+// that servers and sources write are ignored.
 func Change(old, new *corev1.Pod) Difference {
 	before, after := authored(old), authored(new)
-	if len(after.Spec.EphemeralContainers) == 0 { // who says nothing of them leaves them as they are
+	if len(after.Spec.EphemeralContainers) == 0 { // a manifest without any leaves them as they are
 		after.Spec.EphemeralContainers = before.Spec.EphemeralContainers
 	}
 	fields := differing(before, after)
@@ -60,12 +60,11 @@ func Change(old, new *corev1.Pod) Difference {
 	return difference
 }
 
-// kindOf says what a difference in one field means. Kubernetes lets an update of a
-// running pod change labels, annotations, images, the deadline and tolerations. Two
-// fields are added that are read only when a pod ends and when a container starts:
-// the grace period, and the pull policy, whose default follows the image's tag. What
-// containers get of CPU and memory changes by a resize; ephemeral containers are
-// added, and CheckAdded refuses the rest.
+// kindOf says how a running pod takes a difference in one field. Kubernetes lets an update change
+// labels, annotations, images, the deadline and tolerations. Two fields are added that are read
+// only when a pod ends and when a container starts: the grace period, and the pull policy, whose
+// default follows the image's tag. CPU and memory of containers change by a resize. Ephemeral
+// containers are added; CheckAdded refuses other changes of them.
 func kindOf(path string, before, after *corev1.Pod) Kind {
 	if amount(path) && resizable(before, after) || strings.HasPrefix(path, "spec.ephemeralContainers") {
 		return InPlace

@@ -47,8 +47,8 @@ func Decode(data []byte, opts Options) ([]Doc, error) {
 	return docs, nil
 }
 
-// DecodeEach reads a bundle whose documents stand for themselves: the sound pods
-// come back beside the *node.InvalidError of the others.
+// DecodeEach reads a bundle whose documents are independent: it returns the valid pods beside the
+// *node.InvalidError of the others.
 func DecodeEach(data []byte, opts Options) ([]Doc, error) {
 	b := bundle{limit: opts.MaxDocuments, namespace: opts.Namespace, podsOnly: opts.PodsOnly, ifEmpty: opts.IfEmpty, first: map[name]int{}}
 	if b.limit <= 0 {
@@ -256,7 +256,7 @@ func forgetServerFields(pod *corev1.Pod) {
 	pod.DeletionGracePeriodSeconds = nil
 }
 
-// textOf is the value of a JSON string, or "" when it is anything else.
+// textOf returns the value of a JSON string, or "" for anything else.
 func textOf(raw json.RawMessage) string {
 	var s string
 	if len(raw) == 0 || json.Unmarshal(raw, &s) != nil {

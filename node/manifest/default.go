@@ -130,8 +130,8 @@ func roundUp(list corev1.ResourceList) {
 	}
 }
 
-// pullPolicy is Always for an image whose content may move under its name: one
-// with the tag latest, said or left out, unless a digest pins it.
+// pullPolicy returns Always for an image whose content may change under its name: one with the tag
+// latest, given or left out, unless a digest pins it.
 func pullPolicy(image string) corev1.PullPolicy {
 	name, _, pinned := strings.Cut(image, "@")
 	_, tag, tagged := strings.Cut(name[strings.LastIndexByte(name, '/')+1:], ":")

@@ -10,9 +10,8 @@ import (
 	"nodal/node"
 )
 
-// CheckAdded says what keeps a pod from going on with the ephemeral containers of
-// another manifest of it: one that was added stays as it is. With none of its own the
-// manifest leaves them as they are.
+// CheckAdded validates a change of the ephemeral containers: they can only be added. A manifest
+// without any leaves them as they are.
 func CheckAdded(old, new *corev1.Pod) []node.Violation {
 	list := field.NewPath("spec", "ephemeralContainers")
 	if len(new.Spec.EphemeralContainers) == 0 {

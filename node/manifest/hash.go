@@ -10,29 +10,29 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// hashVersion stands before every hash. A later version that looks at more fields
-// can then tell an old hash from a changed container, and restart nothing.
+// hashVersion begins every hash. A later version that hashes more fields can then tell an old hash
+// from a changed container, and restart nothing.
 const hashVersion = "v1-"
 
-// ContainerHash names what a running container is: a container whose hash differs
-// from its manifest's has to be replaced.
+// ContainerHash identifies what a container runs: a container whose hash differs from its
+// manifest's has to be replaced.
 func ContainerHash(c *corev1.Container) string {
 	// Neither a name nor an image can hold a zero byte.
 	return hash([]byte(c.Name + "\x00" + c.Image))
 }
 
-// PodHash names a whole manifest: what its author wrote, with defaults, without
-// what servers and sources add.
+// PodHash identifies a whole manifest: what its author wrote, with defaults, without what servers
+// and sources add.
 func PodHash(pod *corev1.Pod) string { return hash(canonical(pod)) }
 
-// hash is short enough for a label value and long enough not to collide.
+// hash returns a digest that fits a label value and is long enough not to collide.
 func hash(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hashVersion + hex.EncodeToString(sum[:16])
 }
 
-// canonical is the bytes of an authored pod: the order of its fields is fixed and
-// the keys of its maps are sorted, so that equal pods are equal bytes.
+// canonical returns the bytes of an authored pod. Fields have a fixed order and keys of maps are
+// sorted, so that equal pods are equal bytes.
 func canonical(pod *corev1.Pod) []byte {
 	data, err := json.Marshal(authored(pod))
 	if err != nil {
@@ -43,8 +43,7 @@ func canonical(pod *corev1.Pod) []byte {
 	return data
 }
 
-// authored is a defaulted copy of a pod without the fields that its author does
-// not own.
+// authored returns a defaulted copy of a pod without the fields that its author does not own.
 func authored(pod *corev1.Pod) *corev1.Pod {
 	copied := pod.DeepCopy()
 	forgetServerFields(copied)

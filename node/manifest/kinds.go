@@ -45,8 +45,7 @@ func readers() []reader {
 	return all
 }
 
-// of adapts the defaults and the rules of one type. A nil complete means that the type
-// has no defaults.
+// of adapts the defaults and the rules of one type. A nil complete adds no defaults.
 func of[T node.Value](complete func(T), check func(T) field.ErrorList) (func(node.Value), func(node.Value) field.ErrorList) {
 	return func(value node.Value) {
 			if complete != nil {
@@ -57,7 +56,7 @@ func of[T node.Value](complete func(T), check func(T) field.ErrorList) (func(nod
 		}
 }
 
-// Takes says whether manifests may hold objects of a kind for pods to use.
+// Takes reports whether manifests may hold objects of a kind for pods to use.
 func Takes(kind node.ObjectKind) bool {
 	return slices.ContainsFunc(readers(), func(r reader) bool { return r.Name == kind })
 }

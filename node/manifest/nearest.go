@@ -10,8 +10,8 @@ import (
 // longestName is longer than any field's.
 const longestName = 64
 
-// meant ends the sentence about a path that leads to no field of a type with the
-// field that is spelled most like its last name, if one is nearly so.
+// meant asks whether another field was meant, for a path that leads to no field of a type: the
+// field whose name is spelled most like the last key. It returns "" if none is close.
 func meant(t reflect.Type, path string) string {
 	keys := strings.Split(path, ".")
 	for _, key := range keys[:len(keys)-1] {
@@ -44,8 +44,7 @@ func element(t reflect.Type) reflect.Type {
 	return t
 }
 
-// jsonFields are the fields of a struct as JSON names them, those of inlined structs
-// too.
+// jsonFields returns the fields of a struct by their JSON names, those of inlined structs too.
 func jsonFields(t reflect.Type) map[string]reflect.Type {
 	fields := map[string]reflect.Type{}
 	if t.Kind() != reflect.Struct {

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-func TestASlipOfThePenIsTold(t *testing.T) {
+func TestAMisspelledFieldIsAnsweredWithTheNearest(t *testing.T) {
 	cases := []struct{ name, path, want string }{
 		{"a letter too few", "spec.containers[0].imag", "image"},
 		{"a letter too many", "spec.containers[1].imagee", "image"},

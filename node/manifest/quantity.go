@@ -12,8 +12,8 @@ import (
 
 var amountPattern = regexp.MustCompile(`^([+-]?[0-9]*[.,]?[0-9]+)\s*([A-Za-z]*)$`)
 
-// notQuantity says what to write in the place of a text that is no quantity. The path
-// tells what is counted.
+// notQuantity says what to write instead of a text that is no quantity. The last key of the path
+// names the resource.
 func notQuantity(path, text string) string {
 	cpu := strings.HasSuffix(path, "[cpu]")
 	remedy := "a number of bytes, such as 64M or 64Mi"
@@ -31,7 +31,7 @@ func notQuantity(path, text string) string {
 	return fmt.Sprintf("%q is not a quantity; write %s", rules.Clip(text), remedy)
 }
 
-// meantQuantities are the quantities that a number with a unit may mean.
+// meantQuantities returns the quantities that a number with a unit may mean.
 func meantQuantities(number, unit string, cpu bool) []string {
 	var suffixes []string
 	switch {
@@ -51,7 +51,7 @@ func meantQuantities(number, unit string, cpu bool) []string {
 	return quantities
 }
 
-// byteSuffixes are Kubernetes' suffixes for a unit such as mb, mib or megabytes.
+// byteSuffixes returns Kubernetes' suffixes for a unit such as mb, mib or megabytes.
 func byteSuffixes(unit string) []string {
 	letter := strings.ToUpper(unit[:1])
 	if !strings.Contains("KMGTPE", letter) {

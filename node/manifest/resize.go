@@ -10,8 +10,8 @@ import (
 	"nodal/node"
 )
 
-// amount says whether a path is how much CPU or memory a container gets, or the pod as
-// a whole.
+// amount reports whether a path leads to an amount of CPU or memory, of a container or of the pod
+// as a whole.
 func amount(path string) bool {
 	switch shape(path) {
 	case "spec.resources.limits[]", "spec.resources.requests[]",
@@ -22,8 +22,8 @@ func amount(path string) bool {
 	return false
 }
 
-// resizable says whether running containers can take other amounts: nothing that was
-// asked for is dropped, and what ran before the pod was ready runs no more.
+// resizable reports whether running containers can take other amounts: no amount is dropped, and
+// those of init containers, which have ended, are the same.
 func resizable(before, after *corev1.Pod) bool {
 	if was, is := before.Spec.Resources, after.Spec.Resources; was != nil && (is == nil || !keeps(was.Limits, is.Limits) || !keeps(was.Requests, is.Requests)) {
 		return false

@@ -20,11 +20,10 @@ const (
 	AnnotationSeen   = "kubernetes.io/config.seen"
 )
 
-// Static makes a manifest from a file or URL into this node's static pod: its name
-// ends in the node's, its UID follows from node, origin and content, and it tolerates
-// every taint that would evict it, as no other node could run it. source is "file" or
-// "http", origin the path or the URL. The name grows, so a caller validates again
-// afterwards.
+// Static makes a manifest from a file or URL into this node's static pod. Its name ends in the
+// node's, and its UID follows from node, origin and content. It tolerates every taint that would
+// evict it, because no other node could run it. source is "file" or "http", origin the path or the
+// URL. The name grows, so a caller validates again afterwards.
 func Static(pod *corev1.Pod, nodeName, source, origin string, seen time.Time) {
 	nodeName = strings.ToLower(nodeName)
 	setDefault(&pod.Namespace, defaultNamespace)
@@ -42,9 +41,8 @@ func Static(pod *corev1.Pod, nodeName, source, origin string, seen time.Time) {
 	pod.Annotations[AnnotationSeen] = seen.Format(time.RFC3339Nano)
 }
 
-// staticUID makes the same pod from the same place the same pod after a restart,
-// and an edited one a new pod. It is an identity, not a secret: MD5 is the format
-// that tools expect of it.
+// staticUID gives a pod of the same place and content the same UID after a restart, and an edited
+// one another. It is an identity, not a secret: tools expect the form of MD5.
 func staticUID(pod *corev1.Pod, nodeName, origin string) types.UID {
 	sum := md5.Sum(fmt.Appendf(canonical(pod), "\nnode:%s\norigin:%s", nodeName, origin))
 	return types.UID(hex.EncodeToString(sum[:]))

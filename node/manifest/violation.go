@@ -70,7 +70,7 @@ func (v *violations) addFieldErrors(at place, errs field.ErrorList) {
 	}
 }
 
-// invalid is the error of all violations, or nil when there is none.
+// invalid returns the error of all violations, or nil if there is none.
 func (v *violations) invalid() error {
 	return node.Invalid(v.shown, v.count-len(v.shown))
 }

@@ -24,8 +24,8 @@ func (b *bundle) toJSON(at place, d document) ([]byte, bool) {
 	if json.Valid(text) {
 		return text, true
 	}
-	// YAML counts as the manifest's dialect here, with the same library that
-	// kubectl uses: what 0644 or "yes" mean must not depend on the door.
+	// The library is the one that kubectl uses: what 0644 or "yes" mean must not depend on
+	// the way in.
 	if rule := b.inspect(d); rule != "" {
 		b.add(at, "", rule)
 		return nil, false
@@ -37,8 +37,8 @@ func (b *bundle) toJSON(at place, d document) ([]byte, bool) {
 	keys := walkKeys(text)
 	var head header
 	if lenient, err := yaml.YAMLToJSON(text); err == nil && json.Unmarshal(lenient, &head) == nil {
-		// A mapping's own key is meant to win. Where it stands before, the converter
-		// would have it lose.
+		// A mapping's own key has to win over a merged one. If it comes first, the
+		// converter lets it lose.
 		if len(keys.twice) == 0 && keys.merged && !keys.late {
 			return lenient, true
 		}
@@ -53,8 +53,8 @@ func (b *bundle) toJSON(at place, d document) ([]byte, bool) {
 	return nil, false
 }
 
-// LineHint is for YAML that came without its line ends: the commonest way to send a
-// file takes them away.
+// LineHint names the likely cause for YAML without line ends: the commonest way to send a file
+// takes them away.
 func LineHint(text []byte) string {
 	if len(text) == 0 || bytes.ContainsAny(text, "\r\n") || startsInFlow(text) {
 		return ""
@@ -68,8 +68,8 @@ func tidy(err error) string {
 	return strings.Join(strings.Fields(strings.TrimPrefix(s, "yaml: ")), " ")
 }
 
-// inspect refuses what the converter would take without a word: aliases that
-// explode, and a second value after the first, which it would drop.
+// inspect refuses what the converter would take silently: aliases that explode, and a second value
+// after the first, which it would drop.
 func (b *bundle) inspect(d document) string {
 	text := d.text
 	aliases := bytes.IndexByte(text, '&') >= 0 && bytes.IndexByte(text, '*') >= 0
@@ -122,15 +122,15 @@ func (e *expansion) size(n *yaml3.Node) int {
 	return total
 }
 
-// keys holds the keys that a refusal by the converter can be about.
+// keys holds the keys that the converter may refuse.
 type keys struct {
 	twice  []string // paths of those that stand twice in one mapping
 	merged bool     // a mapping takes in another's by <<
 	late   bool     // and has some of its own before that
 }
 
-// walkKeys looks closer than the converter, which names only the line, and takes
-// it for a duplicate when a mapping has a key that it has also taken in.
+// walkKeys finds the paths of duplicate keys. The converter names only their lines, and takes a
+// mapping's own key for a duplicate of a merged one.
 func walkKeys(text []byte) keys {
 	var root yaml3.Node
 	var k keys

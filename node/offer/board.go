@@ -14,7 +14,7 @@ type Offer struct {
 	Revision   int64         // counts the offers since the agent's start
 	admit.Node               // what pods are admitted by
 	Assign     *assign.Rules // by which CPUs are handed out; nil if none are
-	Whole      limit.Limits  // of all pods together
+	AllPods    limit.Limits  // of all pods together
 }
 
 // Board shows the node's offer. Its methods may be called from any goroutine.

@@ -1,4 +1,4 @@
-// Package offer holds what the node offers to pods: one value, written by one owner and read by everybody else.
+// Package offer holds what the node offers to pods: one value, written by one owner and read by all other parts.
 //
 //	the machine ─┐                     ┌─▶ admission (node/intake)
 //	devices ─────┼─▶ Board.Post ─▶ Offer ─▶ the pool of shared CPUs (reconciler)

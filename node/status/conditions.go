@@ -22,7 +22,7 @@ func (d *deriver) conditions(s *corev1.PodStatus, initialised bool) []corev1.Pod
 	}, slices.Concat(d.startingOver(), d.resizing(), d.disrupted(s), d.pod.Conditions)...)
 }
 
-// disrupted says that the pod had to end for another one, once it has.
+// disrupted returns the condition of a pod that has ended for another one.
 func (d *deriver) disrupted(s *corev1.PodStatus) []corev1.PodCondition {
 	t := d.slot.Termination
 	if t == nil || t.Reason != node.Preempting || s.Phase != corev1.PodFailed {
@@ -33,9 +33,8 @@ func (d *deriver) disrupted(s *corev1.PodStatus) []corev1.PodCondition {
 	return []corev1.PodCondition{c}
 }
 
-// readyToStart is true while the pod has a sandbox with a network, until it has ended and has
-// no use for that. The moment at which a sandbox died is unknown: it was after its start, and
-// about when its containers ended.
+// readyToStart is true while the pod has a sandbox with a network, until it has ended and needs
+// none. When a sandbox died is unknown: after its start, and about when its containers ended.
 func (d *deriver) readyToStart(s *corev1.PodStatus) corev1.PodCondition {
 	ended := s.Phase == corev1.PodSucceeded || s.Phase == corev1.PodFailed
 	if sandbox := d.life.Sandbox; sandbox != nil && !ended {
@@ -65,8 +64,8 @@ func (d *deriver) initialised(s *corev1.PodStatus, now bool) corev1.PodCondition
 	return c
 }
 
-// throughGates is whether the pod is ready: its containers are, and clients have
-// opened each of its readiness gates.
+// throughGates derives whether the pod is ready: its containers are, and clients have opened each
+// of its readiness gates.
 func (d *deriver) throughGates(containersReady corev1.PodCondition) corev1.PodCondition {
 	ready := containersReady
 	ready.Type = corev1.PodReady
@@ -145,8 +144,8 @@ func (d *deriver) names(statuses []corev1.ContainerStatus, pick func(c *corev1.C
 	return names
 }
 
-// lastReady is when the last became ready of the sidecars and application containers
-// that are.
+// lastReady returns when the last of the sidecars and application containers that are ready became
+// so.
 func (d *deriver) lastReady() time.Time {
 	var last time.Time
 	for c := range node.LastingContainers(d.spec) {
@@ -158,9 +157,9 @@ func (d *deriver) lastReady() time.Time {
 	return last
 }
 
-// lastUnready is when the last of them ended, or was found not to be ready any more; when
-// the pod was accepted, while one has never been ready. That others have become ready since
-// moves the time too, or it would go back when one comes and goes while another is down.
+// lastUnready returns when the last of them ended or was found unready, or when the pod was
+// accepted if one has never been ready. That others became ready since moves the time too: it would
+// go back when one comes and goes while another is down.
 func (d *deriver) lastUnready() time.Time {
 	last := d.lastEnd(func(c *corev1.Container) bool { return !d.life.RunsOnce(c) })
 	for c := range node.LastingContainers(d.spec) {
@@ -174,7 +173,7 @@ func (d *deriver) lastUnready() time.Time {
 	return later(last, d.lastReady())
 }
 
-// wasReady says whether a container is ready, or may have been. Where the pod starts over,
+// wasReady reports whether a container is ready, or may have been. After the pod has started over,
 // its first run may have a later number.
 func (d *deriver) wasReady(c *corev1.Container) bool {
 	run := d.life.Ran(c.Name)
@@ -184,8 +183,8 @@ func (d *deriver) wasReady(c *corev1.Container) bool {
 	return run != nil && (run.Attempt > 0 || run.State == node.ContainerExited || !d.got.HealthOf(run).Since.IsZero())
 }
 
-// initialisedSince is when the last init container ended, or the last sidecar started;
-// not the restart of one. All that begins anew with another sandbox.
+// initialisedSince returns when the last init container ended, or the last sidecar first started.
+// Another sandbox begins that anew.
 func (d *deriver) initialisedSince() time.Time {
 	since := d.lastEnd(d.life.RunsOnce)
 	if s := d.got.NewestSandbox(d.pod.UID()); s != nil && s.Attempt > 0 && len(d.spec.InitContainers) > 0 {
@@ -199,7 +198,7 @@ func (d *deriver) initialisedSince() time.Time {
 	return since
 }
 
-// runs are the runs of a container, those that are lost last.
+// runs returns the runs of a container, lost ones last.
 func (d *deriver) runs(name string) []*node.Container {
 	var runs []*node.Container
 	for i := range d.got.Containers {

@@ -30,8 +30,8 @@ func (d *deriver) container(c *corev1.Container) corev1.ContainerStatus {
 	}
 	s.RestartCount = max(s.RestartCount, int32(run.Attempt))
 	s.ContainerID, s.ImageID = d.id(run), run.ImageID
-	tellUser(&s, run)
-	d.tellResources(&s, run)
+	setUser(&s, run)
+	d.setResources(&s, run)
 	if previous := d.got.Previous(d.pod.UID(), c.Name); life.Known(previous) {
 		s.LastTerminationState.Terminated = d.terminated(previous)
 	}
@@ -92,8 +92,8 @@ func (d *deriver) hooking(run *node.Container) *corev1.ContainerStateWaiting {
 	return &corev1.ContainerStateWaiting{Reason: reasonCreating, Message: "its postStart hook has not ended"}
 }
 
-// setEnding shows a run whose end is not known in full yet. It makes up no exit code: a pod that
-// has succeeded would look failed for a moment.
+// setEnding shows a run whose end is not fully known yet. It invents no exit code: a pod that has
+// succeeded would look failed for a moment.
 func (d *deriver) setEnding(s *corev1.ContainerStatus, run *node.Container) {
 	if _, failed := d.got.FaultOf(run.Name); failed { // it could not be started
 		s.State.Waiting = d.waiting(run.Name)
@@ -102,8 +102,8 @@ func (d *deriver) setEnding(s *corev1.ContainerStatus, run *node.Container) {
 	s.State.Running = &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(run.StartedAt)}
 }
 
-// between says what an ended container waits for before its next run. It is nil if there is no
-// next run, or nothing to wait for.
+// between returns what an ended container waits for before its next run. It is nil if no run
+// follows, or if it waits for nothing.
 func (d *deriver) between(run *node.Container, c *corev1.Container) *corev1.ContainerStateWaiting {
 	if d.pod.Deletion != nil || !d.life.Again(run, c) || d.life.Over() {
 		return nil
@@ -123,7 +123,7 @@ func (d *deriver) between(run *node.Container, c *corev1.Container) *corev1.Cont
 	}
 }
 
-// waiting says what keeps a container from its first run.
+// waiting returns why a container has not had its first run.
 func (d *deriver) waiting(name string) *corev1.ContainerStateWaiting {
 	if fault, ok := d.got.FaultOf(name); ok {
 		return &corev1.ContainerStateWaiting{Reason: fault.Reason, Message: fault.Message}

@@ -179,7 +179,7 @@ func TestContainerIsNamedAsItsRuntimeKnowsIt(t *testing.T) {
 	}
 }
 
-func TestRunsOfAnotherPodAreNotTold(t *testing.T) {
+func TestRunsOfAnotherPodAreNotShown(t *testing.T) {
 	s := pod(always, running("app"), func(s *scene) { s.got.Containers[0].UID = "u0" })
 	if got := s.status(); got.Phase != corev1.PodPending || got.ContainerStatuses[0].ContainerID != "" {
 		t.Errorf("status = %s %+v", got.Phase, got.ContainerStatuses[0])

@@ -11,8 +11,8 @@ import (
 	"nodal/node/limit"
 )
 
-// tellResources says what a container is allowed, and what its run has of that.
-func (d *deriver) tellResources(s *corev1.ContainerStatus, run *node.Container) {
+// setResources shows the resources that a container is allowed, and those that its run has.
+func (d *deriver) setResources(s *corev1.ContainerStatus, run *node.Container) {
 	i := slices.IndexFunc(d.allocated, func(c corev1.Container) bool { return c.Name == s.Name })
 	if i < 0 {
 		return
@@ -28,7 +28,7 @@ func (d *deriver) tellResources(s *corev1.ContainerStatus, run *node.Container) 
 	s.Resources = has
 }
 
-// behind says whether a run has to be given other amounts than it has.
+// behind reports whether a run has to be given other amounts than it has.
 func (d *deriver) behind(run *node.Container, c *corev1.Container) bool {
 	allowed := d.site.LimitsOf(d.pod, d.pod.Object, c).Amounts()
 	if run.Limits == nil {
@@ -50,7 +50,7 @@ func measure(has *corev1.ResourceRequirements, l limit.Limits) {
 	}
 }
 
-// resizing says how a change of resources stands that is not through.
+// resizing returns the conditions of a resize that is not complete.
 func (d *deriver) resizing() []corev1.PodCondition {
 	var found []corev1.PodCondition
 	add := func(kind corev1.PodConditionType, reason, message string) {

@@ -8,9 +8,9 @@ import (
 	"nodal/node"
 )
 
-// startingOver is the condition of pods whose containers may all restart at once: true while
-// earlier runs go on. They get no time to end, so that both changes of the condition have the
-// same time.
+// startingOver derives the condition of pods whose containers may all restart at once: true while
+// earlier runs go on. These get no time to end, so both changes of the condition have the same
+// time.
 func (d *deriver) startingOver() []corev1.PodCondition {
 	if !d.mayStartOver() {
 		return nil
@@ -29,7 +29,7 @@ func (d *deriver) startingOver() []corev1.PodCondition {
 	return []corev1.PodCondition{c}
 }
 
-// mayStartOver says whether a rule of a container can have all restart.
+// mayStartOver reports whether a rule of a container can restart all of them.
 func (d *deriver) mayStartOver() bool {
 	for c := range d.life.Containers() {
 		if slices.ContainsFunc(c.RestartPolicyRules, func(r corev1.ContainerRestartRule) bool {
@@ -41,8 +41,8 @@ func (d *deriver) mayStartOver() bool {
 	return false
 }
 
-// wasInitialised says whether the pod has come to its application before it started
-// over. Kubernetes never takes that back.
+// wasInitialised reports whether the application had begun before the pod started over. Kubernetes
+// never takes that condition back.
 func (d *deriver) wasInitialised() bool {
 	return slices.ContainsFunc(d.pod.Restarts, func(r node.Restart) bool {
 		return r.All && node.InitContainer(d.spec, r.Container) == nil

@@ -39,8 +39,8 @@ func begun(pod *node.Pod) corev1.PodStatus {
 	return corev1.PodStatus{ObservedGeneration: pod.Object.Generation, StartTime: &accepted, QOSClass: limit.Class(pod.Object)}
 }
 
-// final is a status that never changes again. A pod that was refused has
-// nothing in it but why.
+// final returns a status that never changes again. The status of a refused pod holds nothing but
+// the reason.
 func final(slot *node.Slot) corev1.PodStatus {
 	s := *slot.Result.DeepCopy()
 	if slot.Pod.Refused != nil {
@@ -156,7 +156,7 @@ func (d *deriver) phase(s *corev1.PodStatus, initialised bool) corev1.PodPhase {
 	return corev1.PodSucceeded
 }
 
-// anyRuns says whether a container runs, of whatever kind.
+// anyRuns reports whether a container of any kind runs.
 func anyRuns(s *corev1.PodStatus) bool {
 	runs := func(c corev1.ContainerStatus) bool { return c.State.Running != nil }
 	return slices.ContainsFunc(s.InitContainerStatuses, runs) || slices.ContainsFunc(s.ContainerStatuses, runs)

@@ -93,7 +93,7 @@ func TestFinishedPodKeepsItsStatus(t *testing.T) {
 	}
 }
 
-func TestPodThatMakesWay(t *testing.T) {
+func TestPreemptedPod(t *testing.T) {
 	goes := func(s *scene) {
 		s.slot.Termination = &node.Termination{Requested: at(9), Reason: node.Preempting, Message: node.PreemptedMessage}
 	}
@@ -144,7 +144,7 @@ func TestPodThatIsMadeToEnd(t *testing.T) {
 	}
 }
 
-func TestStatusOfWhatWasNeverSeen(t *testing.T) {
+func TestStatusOfAPodThatWasNeverObserved(t *testing.T) {
 	got := Of(site, pod(always).slot, nil)
 	if got.Phase != corev1.PodPending || got.ObservedGeneration != 3 || !got.StartTime.Time.Equal(accepted) {
 		t.Errorf("status = %s, generation %d, started %s", got.Phase, got.ObservedGeneration, got.StartTime)

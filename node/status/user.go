@@ -6,8 +6,8 @@ import (
 	"nodal/node"
 )
 
-// tellUser shows the user of a run and its stop signal, as far as the runtime reports them.
-func tellUser(s *corev1.ContainerStatus, run *node.Container) {
+// setUser shows the user of a run and its stop signal, as far as the runtime reports them.
+func setUser(s *corev1.ContainerStatus, run *node.Container) {
 	if run.User != nil {
 		s.User = &corev1.ContainerUser{Linux: run.User.DeepCopy()}
 	}

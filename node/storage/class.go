@@ -13,7 +13,7 @@ const (
 // annotationMaker marks the volumes that the node has made, with Kubernetes' name.
 const annotationMaker = "pv.kubernetes.io/provisioned-by"
 
-// Class is the class that a claim asks for; empty: the node's own.
+// Class returns the class that a claim asks for. A claim without one asks for the node's own.
 func Class(c *corev1.PersistentVolumeClaim) string {
 	if c.Spec.StorageClassName == nil {
 		return ""
@@ -23,7 +23,7 @@ func Class(c *corev1.PersistentVolumeClaim) string {
 
 func own(class string) bool { return class == "" || class == LocalClass || class == LocalRetainClass }
 
-// Made says whether the node has made a volume itself.
+// Made reports whether the node has made a volume itself.
 func Made(v *corev1.PersistentVolume) bool { return v.Annotations[annotationMaker] == LocalClass }
 
 // Block reports whether a volume or claim is for a device, not for files.
@@ -31,8 +31,7 @@ func Block(mode *corev1.PersistentVolumeMode) bool {
 	return mode != nil && *mode == corev1.PersistentVolumeBlock
 }
 
-// Doomed says whether the files of a volume have to be removed, and then the
-// volume forgotten.
+// Doomed reports whether the files of a volume have to be removed, and then its record.
 func Doomed(v *corev1.PersistentVolume) bool {
 	return Made(v) && v.DeletionTimestamp != nil && v.Status.Phase == corev1.VolumeReleased &&
 		v.Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimDelete

@@ -13,8 +13,8 @@ import (
 	"nodal/node"
 )
 
-// choose finds the volume for a claim: the one it names or that names it, else
-// the smallest that fits. Without one it says why.
+// choose finds the volume for a claim: the one that it names or that names it, else the smallest
+// that fits. If there is none, it returns why.
 func (k Keeper) choose(c *corev1.PersistentVolumeClaim, volumes []*corev1.PersistentVolume) (*corev1.PersistentVolume, string) {
 	if name := c.Spec.VolumeName; name != "" {
 		i := slices.IndexFunc(volumes, func(v *corev1.PersistentVolume) bool { return v.Name == name })
@@ -47,7 +47,7 @@ func better(a, b *corev1.PersistentVolume) bool {
 	return cmp.Or(size, cmp.Compare(a.Name, b.Name)) < 0
 }
 
-// unfit says why a volume is not for a claim; nothing when it is.
+// unfit returns why a volume does not fit a claim, or "" if it does.
 func (k Keeper) unfit(c *corev1.PersistentVolumeClaim, v *corev1.PersistentVolume) string {
 	switch {
 	case v.DeletionTimestamp != nil:
@@ -102,7 +102,7 @@ func (k Keeper) labels() map[string]string {
 	return k.Labels()
 }
 
-// Suits holds a volume's node affinity against a node.
+// Suits reports whether a volume's node affinity matches a node.
 func Suits(v *corev1.PersistentVolume, n *corev1.Node) bool {
 	if v.Spec.NodeAffinity == nil || v.Spec.NodeAffinity.Required == nil {
 		return true

@@ -12,7 +12,7 @@ import (
 	"nodal/node/store"
 )
 
-// Uses says whether a pod uses any claim.
+// Uses reports whether a pod uses any claim.
 func Uses(pod *corev1.Pod) bool {
 	for i := range pod.Spec.Volumes {
 		if _, ok := node.ClaimName(pod, &pod.Spec.Volumes[i]); ok {
@@ -44,9 +44,9 @@ func ownerOf(c *corev1.PersistentVolumeClaim) types.UID {
 	return ""
 }
 
-// OwnedBy returns an error, in Kubernetes' words, unless a claim was made for this very pod. A claim
-// that was posted, or made for another pod, may have the same name.
-func OwnedBy(c *corev1.PersistentVolumeClaim, pod *corev1.Pod) error {
+// CheckOwner returns an error, in Kubernetes' words, unless a claim was made for this very pod. A
+// claim that was posted, or made for another pod, may have the same name.
+func CheckOwner(c *corev1.PersistentVolumeClaim, pod *corev1.Pod) error {
 	if ownerOf(c) != pod.UID {
 		return fmt.Errorf("PVC %s/%s was not created for pod %s/%s (pod is not owner)", c.Namespace, c.Name, pod.Namespace, pod.Name)
 	}
@@ -98,7 +98,7 @@ func (k Keeper) SettleIn(tx *store.Tx, now time.Time) {
 	}
 }
 
-// Pending says for what a claim waits; nothing when it does not.
+// Pending returns what a claim waits for, or "" if it waits for nothing.
 func (k Keeper) Pending(c *corev1.PersistentVolumeClaim, volumes []*corev1.PersistentVolume) string {
 	switch {
 	case c.Status.Phase == corev1.ClaimLost:

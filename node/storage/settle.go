@@ -64,7 +64,7 @@ type settlement struct {
 	used    map[node.Key]bool
 	volumes map[string]*corev1.PersistentVolume
 	claims  map[node.Key]*corev1.PersistentVolumeClaim
-	changed map[node.ObjectRef]*node.Object // nil: gone
+	changed map[node.ObjectRef]*node.Object // nil for one that is forgotten
 	ended   map[types.UID]bool              // claims that end in this very settlement
 }
 
@@ -108,7 +108,7 @@ func (s *settlement) ownClaims() {
 // A deleted volume that is bound to no claim and has no files to remove is forgotten.
 func (s *settlement) releaseVolumes() {
 	for _, v := range sorted(s.volumes) {
-		bound := s.boundTo(v)
+		bound := s.bound(v)
 		next := v.DeepCopy()
 		switch {
 		case bound:
@@ -131,8 +131,8 @@ func (s *settlement) releaseVolumes() {
 	}
 }
 
-// boundTo says whether the claim that a volume was given to is still there.
-func (s *settlement) boundTo(v *corev1.PersistentVolume) bool {
+// bound reports whether the claim that a volume was given to still exists.
+func (s *settlement) bound(v *corev1.PersistentVolume) bool {
 	ref := v.Spec.ClaimRef
 	if ref == nil {
 		return false
@@ -191,7 +191,7 @@ func (k Keeper) makes(c *corev1.PersistentVolumeClaim) bool {
 	return k.Dir != "" && own(Class(c)) && c.Spec.VolumeName == "" && c.Spec.Selector == nil && !Block(c.Spec.VolumeMode)
 }
 
-// madeFor is a new volume of the node's own.
+// madeFor returns a new volume of the node's own.
 func (s *settlement) madeFor(c *corev1.PersistentVolumeClaim) *corev1.PersistentVolume {
 	name, class, policy := "pvc-"+string(c.UID), cmp.Or(Class(c), LocalClass), corev1.PersistentVolumeReclaimDelete
 	if class == LocalRetainClass {
@@ -211,7 +211,7 @@ func (s *settlement) madeFor(c *corev1.PersistentVolumeClaim) *corev1.Persistent
 	}
 }
 
-// grow notes that a claim of a volume that the node has made asks for more.
+// grow enlarges a volume that the node has made when its claim asks for more.
 func (s *settlement) grow(v *corev1.PersistentVolume, c *corev1.PersistentVolumeClaim) {
 	wanted := c.Spec.Resources.Requests.Storage()
 	if Made(v) && wanted.Cmp(*v.Spec.Capacity.Storage()) > 0 {

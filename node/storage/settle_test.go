@@ -232,7 +232,7 @@ func user(name, claim string) *corev1.Pod {
 	}
 }
 
-func TestWhatIsInUseStays(t *testing.T) {
+func TestVolumesAndClaimsInUseStay(t *testing.T) {
 	l := newLedger("/node/volumes")
 	l.Volumes = []*corev1.PersistentVolume{volume("a", "1Gi")}
 	l.Claims = []*corev1.PersistentVolumeClaim{claim("data", "1Gi"), claim("made", "1Gi"), claim("kept", "1Gi", classOf(LocalRetainClass))}
@@ -318,7 +318,7 @@ func TestPodsHaveClaimsOfTheirOwn(t *testing.T) {
 	first := pod("p1")
 	l.Pods = []*corev1.Pod{first}
 	l.settle(t)
-	if got := l.show(); got != "web-v Bound pvc-uid-1; pvc-uid-1 Bound" || l.Claims[0].Labels["of"] != "web" || OwnedBy(l.Claims[0], first) != nil {
+	if got := l.show(); got != "web-v Bound pvc-uid-1; pvc-uid-1 Bound" || l.Claims[0].Labels["of"] != "web" || CheckOwner(l.Claims[0], first) != nil {
 		t.Errorf("got %s, %v", got, l.Claims[0])
 	}
 	// The next pod of the name gets nothing that the first has had.
@@ -328,7 +328,7 @@ func TestPodsHaveClaimsOfTheirOwn(t *testing.T) {
 	if got := l.show(); !strings.HasPrefix(got, "web-v Bound pvc-uid-3") || !strings.HasSuffix(got, "pvc-uid-1 Released doomed; pvc-uid-3 Bound") {
 		t.Errorf("got %s", got)
 	}
-	if err := OwnedBy(l.Claims[0], first); err == nil {
+	if err := CheckOwner(l.Claims[0], first); err == nil {
 		t.Error("the claim of the second is taken for the first's")
 	}
 	l.Pods = nil

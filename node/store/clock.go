@@ -54,14 +54,14 @@ func (c *Clock) reserve() error {
 	return nil
 }
 
-// Now is the present revision.
+// Now returns the present revision.
 func (c *Clock) Now() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now
 }
 
-// Next takes the next revision and wakes everybody who waits on Changed.
+// Next takes the next revision and wakes all waiters on Changed.
 func (c *Clock) Next() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()

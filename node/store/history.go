@@ -9,8 +9,8 @@ import (
 	"nodal/node"
 )
 
-// history holds the latest state of each key in the order of its changes, and the most
-// recent deletions, so that a reader can ask what has changed after a revision.
+// history answers what has changed after a revision. It holds the latest state of each key, in the
+// order of changes, and the most recent deletions.
 type history[K comparable, V any] struct {
 	present   map[K]*list.Element // of *change
 	order     *list.List          // of *change, by revision

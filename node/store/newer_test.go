@@ -28,7 +28,7 @@ func restored(t *testing.T, records ...Record) (*Store, *memory, []error) {
 	return s, journal, s.Restore(records)
 }
 
-func TestWhatALaterAgentRecordsIsKept(t *testing.T) {
+func TestFieldsOfANewerAgentAreKept(t *testing.T) {
 	s, journal, problems := restored(t, Record{Name: "pods/default_web", Data: []byte(later)})
 	if len(problems) > 0 {
 		t.Fatal(problems)
@@ -59,7 +59,7 @@ func TestWhatALaterAgentRecordsIsKept(t *testing.T) {
 	}
 }
 
-func TestWhatALaterAgentRecordsOfAWaitingPodGoesWithIt(t *testing.T) {
+func TestFieldsOfANewerAgentMoveWithAWaitingPod(t *testing.T) {
 	waits := strings.Replace(later, `"Pod":`, `"Pod":{"Object":{"metadata":{"namespace":"default","name":"web","uid":"u0"}}},"Next":`, 1)
 	s, journal, _ := restored(t, Record{Name: "pods/default_web", Data: []byte(waits)})
 	view, _ := s.View(key("web"))
@@ -70,7 +70,7 @@ func TestWhatALaterAgentRecordsOfAWaitingPodGoesWithIt(t *testing.T) {
 	}
 }
 
-func TestWhatALaterAgentRecordsOfAnObjectIsKept(t *testing.T) {
+func TestObjectFieldsOfANewerAgentAreKept(t *testing.T) {
 	const secret = `{"Secret":{"metadata":{"namespace":"default","name":"word"},"shape":"round"}}`
 	s, journal, _ := restored(t, Record{Name: "objects/Secret/default_word", Data: []byte(secret)})
 	object, _ := s.Object(node.ObjectRef{Kind: node.Secret, Namespace: "default", Name: "word"})

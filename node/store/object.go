@@ -80,8 +80,8 @@ func (s *Store) ObjectsSince(revision int64) ([]ObjectChange, int64, error) {
 	return changes, now, nil
 }
 
-// Revisions tells of each object at which revision it came to be as it is, and of
-// each family when any of it changed last. What is not there is left out.
+// Revisions returns the revision of the last change to each object, and for a family that of its
+// last changed member. Missing objects are left out.
 func (s *Store) Revisions(refs []node.ObjectRef) map[node.ObjectRef]int64 {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -96,7 +96,7 @@ func (s *Store) Revisions(refs []node.ObjectRef) map[node.ObjectRef]int64 {
 	return revisions
 }
 
-// ObjectsChanged is the revision of the last change to any object.
+// ObjectsChanged returns the revision of the last change to any object.
 func (s *Store) ObjectsChanged() int64 {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -27,7 +27,7 @@ func write(t *testing.T, s *Store, fn func(*Tx)) int64 {
 	return at
 }
 
-// changesSince tells what changed in short: "one=fast other-".
+// changesSince lists what changed in short: "one=fast other-".
 func changesSince(t *testing.T, s *Store, revision int64) string {
 	t.Helper()
 	changes, _, err := s.ObjectsSince(revision)
@@ -45,7 +45,7 @@ func changesSince(t *testing.T, s *Store, revision int64) string {
 	return strings.Join(told, " ")
 }
 
-func TestObjectsSinceTellsTheLatestStateOfEachObjectThatChanged(t *testing.T) {
+func TestObjectsSinceReturnsTheLatestStateOfEachChangedObject(t *testing.T) {
 	s := openStore(t, newMemory())
 	begun := s.Revision()
 	first := write(t, s, func(tx *Tx) { tx.PutObject(configMap("one", "fast")); tx.PutObject(configMap("other", "fast")) })
@@ -66,7 +66,7 @@ func TestObjectsSinceTellsTheLatestStateOfEachObjectThatChanged(t *testing.T) {
 	}
 }
 
-func TestADeletionOfAnObjectThatIsNotThereIsNoChange(t *testing.T) {
+func TestDeletingAMissingObjectIsNoChange(t *testing.T) {
 	s := openStore(t, newMemory())
 	begun := s.Revision()
 	write(t, s, func(tx *Tx) { tx.DropObject(configMap("one", "").Ref()) })

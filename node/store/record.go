@@ -20,7 +20,7 @@ import (
 // to heed raises it: docs/decisions/0026-records-are-a-contract.md.
 const Version = 1
 
-// ErrNewer is the error of a record whose version is greater than Version.
+// ErrNewer reports a record whose version is greater than Version.
 var ErrNewer = errors.New("a newer agent wrote it")
 
 const (
@@ -37,8 +37,8 @@ type slotRecord struct {
 	*node.Slot
 }
 
-// objectShape is the type of what the journal keeps of an object that pods use: a field of
-// each kind, of which one is there.
+// objectShape returns the type of an object's record: it has a field for each kind, of which one is
+// set.
 func objectShape() reflect.Type {
 	fields := []reflect.StructField{{Name: "Version", Type: reflect.TypeFor[int](), Tag: `json:"Version"`}}
 	for _, kind := range node.Kinds() {
@@ -108,7 +108,7 @@ func (s *Store) restoreObject(read reader, r Record) error {
 func (s *Store) withhold(r Record) error {
 	var head struct{ Version int }
 	if json.Unmarshal(r.Data, &head) != nil || head.Version <= Version {
-		return nil // what does not decode at all is told of soon
+		return nil // the caller reports a record that does not decode
 	}
 	s.withheld[r.Name] = head.Version
 	return newer(head.Version)
@@ -234,7 +234,7 @@ func (s *Store) permit(records []Record) error {
 	return nil
 }
 
-// Withheld says whether the object's record is of a newer agent, so that it stays as it is.
+// Withheld reports whether a newer agent wrote the object's record, so that it stays as it is.
 func (tx *Tx) Withheld(ref node.ObjectRef) bool {
 	tx.store.mu.RLock()
 	defer tx.store.mu.RUnlock()
@@ -242,7 +242,7 @@ func (tx *Tx) Withheld(ref node.ObjectRef) bool {
 	return withheld
 }
 
-// Surplus tells of each record what it says that this agent does not know, but keeps.
+// Surplus lists, for each record, the fields that this agent does not know but keeps.
 func (s *Store) Surplus() []string {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

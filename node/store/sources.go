@@ -13,10 +13,10 @@ import (
 // Sources is the board on which each pod source reports. Until all of them have delivered once,
 // it is unknown which pods are unwanted.
 type Sources struct {
-	mu    sync.RWMutex
-	state map[node.Source]*SourceState
-	ready chan struct{}
-	told  node.Bell
+	mu      sync.RWMutex
+	state   map[node.Source]*SourceState
+	ready   chan struct{}
+	changed node.Bell
 }
 
 // SourceState is the state of one source.
@@ -44,9 +44,9 @@ func NewSources(locations map[node.Source]string) *Sources {
 	return s
 }
 
-// Delivered says that a source has told all the pods it has, and what is
-// wrong with the rest, by origin. At zero time the node could not take some of
-// the sound ones yet: that tells what is wrong, but is no delivery.
+// Delivered records that a source has delivered all the pods it has, and the errors of the rest, by
+// origin. A zero time means that the node could not take some of the valid ones yet: the errors are
+// recorded, the delivery is not.
 func (s *Sources) Delivered(source node.Source, at time.Time, errors map[string]SourceError) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,18 +57,17 @@ func (s *Sources) Delivered(source node.Source, at time.Time, errors map[string]
 		}
 	}
 	s.signal()
-	s.told.Ring()
+	s.changed.Ring()
 }
 
-// Failed says that a source could not be read at all; what it delivered
-// before stays in force.
+// Failed records that a source could not be read at all. Its last delivery stays in force.
 func (s *Sources) Failed(source node.Source, failure SourceError) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if state, ok := s.state[source]; ok {
 		state.Errors = map[string]SourceError{failure.Origin: failure}
 	}
-	s.told.Ring()
+	s.changed.Ring()
 }
 
 func (s *Sources) signal() {
@@ -84,12 +83,11 @@ func (s *Sources) signal() {
 	}
 }
 
-// Ready is closed once every source has delivered.
+// Ready returns a channel that is closed once every source has delivered.
 func (s *Sources) Ready() <-chan struct{} { return s.ready }
 
-// Changed returns a channel that is closed when a source next says how it is.
-// Take it before List.
-func (s *Sources) Changed() <-chan struct{} { return s.told.Heard() }
+// Changed returns a channel that is closed at the next delivery or failure. Take it before List.
+func (s *Sources) Changed() <-chan struct{} { return s.changed.Heard() }
 
 // List returns the sources by name.
 func (s *Sources) List() []SourceState {

@@ -9,9 +9,9 @@ import (
 	"nodal/node"
 )
 
-// Store holds every slot with what was observed for it, under one revision
-// that only grows, restarts included. Writers go through Transact and Observe;
-// everybody else reads snapshots and waits on Changed.
+// Store holds every slot with what was observed for it, under one revision that only grows,
+// restarts included. Writers go through Transact and Observe; readers take snapshots and wait on
+// Changed.
 type Store struct {
 	commit  sync.Mutex // one transaction at a time; held while the journal works
 	journal Journal
@@ -49,7 +49,7 @@ func New(journal Journal, clock *Clock) *Store {
 	}
 }
 
-// Holds says whether a pod, or one that waits for its name, has the UID.
+// Holds reports whether a pod, or one that waits for its name, has the UID.
 func (s *Store) Holds(uid types.UID) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -57,7 +57,7 @@ func (s *Store) Holds(uid types.UID) bool {
 	return held
 }
 
-// publishSlot keeps what was observed, as long as a pod holds the key.
+// publish gives the view the next revision and wakes all waiters.
 func (s *Store) publishSlot(key node.Key, slot *node.Slot) {
 	view := View{Key: key, Slot: slot, Got: &node.Observed{}}
 	if old, ok := s.pods.get(key); ok {
@@ -84,7 +84,7 @@ func (s *Store) Observe(key node.Key, got *node.Observed) {
 	s.publish(view)
 }
 
-// publish gives the view the next revision and wakes everybody who waits.
+// publish gives the view the next revision and wakes all waiters.
 func (s *Store) publish(view View) {
 	if old, ok := s.pods.get(view.Key); ok {
 		s.release(old)
@@ -168,7 +168,7 @@ func (s *Store) Since(revision int64) ([]View, int64, error) {
 	return changed, now, nil
 }
 
-// Revision is the present revision.
+// Revision returns the present revision.
 func (s *Store) Revision() int64 { return s.clock.Now() }
 
 // Changed returns a channel that is closed at the next change. Take it before

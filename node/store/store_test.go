@@ -89,7 +89,7 @@ func TestTransactionWithoutWritesIsNoRevision(t *testing.T) {
 	if got, err := s.Transact(func(*Tx) error { return nil }); got != before || err != nil {
 		t.Errorf("revision = %d, %v, want %d", got, err, before)
 	}
-	// Forgetting what is not there changes nothing that anybody sees.
+	// Forgetting a missing key changes nothing that readers see.
 	if got := put(t, s, map[string]*node.Slot{"gone": nil}); got != before {
 		t.Errorf("revision = %d, want %d", got, before)
 	}

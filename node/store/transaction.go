@@ -14,7 +14,7 @@ type Tx struct {
 	store    *Store
 	writes   map[node.Key]*node.Slot
 	keys     []node.Key
-	objects  map[node.ObjectRef]*node.Object // nil: gone
+	objects  map[node.ObjectRef]*node.Object // nil for one that is forgotten
 	refs     []node.ObjectRef
 	reserved bool
 }
@@ -87,7 +87,7 @@ func (tx *Tx) Put(key node.Key, slot *node.Slot) {
 	tx.writes[key] = slot
 }
 
-// ByUID returns the key whose pod, or waiting pod, has the UID.
+// ByUID returns the key with a pod of the UID, or with one that waits for its name.
 func (tx *Tx) ByUID(uid types.UID) (node.Key, bool) {
 	if uid == "" {
 		return node.Key{}, false

@@ -8,7 +8,7 @@ import (
 	"nodal/node"
 )
 
-// Waiting are the slots whose pods wait for resources, the oldest pod first.
+// Waiting returns the slots whose pods wait for resources, the oldest pod first.
 func (tx *Tx) Waiting() []*node.Slot {
 	waiting := slices.DeleteFunc(tx.stalled(), func(slot *node.Slot) bool {
 		return slot.Pod.Resize == nil || slot.Pod.Deletion != nil || slot.Result != nil
@@ -19,7 +19,7 @@ func (tx *Tx) Waiting() []*node.Slot {
 	return waiting
 }
 
-// stalled are the slots of pods that wait for what others may give back.
+// stalled returns the slots of pods that wait for what other pods may give back.
 func (tx *Tx) stalled() []*node.Slot {
 	tx.store.mu.RLock()
 	keys := slices.Collect(maps.Keys(tx.store.waiting))
@@ -33,7 +33,7 @@ func (tx *Tx) stalled() []*node.Slot {
 	return stalled
 }
 
-// ClearWay has pods no longer wait for those that have ended for them.
+// ClearWay ends the wait of pods for others that have ended for them.
 func (tx *Tx) ClearWay() {
 	for _, slot := range tx.stalled() {
 		next := *slot
@@ -44,7 +44,7 @@ func (tx *Tx) ClearWay() {
 	}
 }
 
-// cleared is the pod without those that it need not wait for any more.
+// cleared returns the pod without the pods that it need not wait for any more.
 func (tx *Tx) cleared(pod *node.Pod) *node.Pod {
 	if pod == nil || !slices.ContainsFunc(pod.Awaits, tx.ended) {
 		return pod
@@ -54,8 +54,8 @@ func (tx *Tx) cleared(pod *node.Pod) *node.Pod {
 	return &clear
 }
 
-// ended says whether nothing of a pod runs any more, or it goes on after all because the
-// record of its end was damaged.
+// ended reports whether no part of a pod runs any more. It is also true for a pod that goes on
+// after all because the record of its end was damaged.
 func (tx *Tx) ended(life node.Life) bool {
 	key, ok := tx.ByUID(life.UID)
 	if !ok {

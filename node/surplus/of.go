@@ -147,10 +147,11 @@ func fieldsOf(t reflect.Type) map[string]reflect.Type {
 	return known
 }
 
-// marks are the fields that tell one value from another of its kind, in our records and in Kubernetes' objects.
+// marks lists the fields that identify a value among others of its kind, in our records and in
+// Kubernetes' objects.
 var marks = []string{"ID", "UID", "uid", "Name", "name", "Container", "Attempt", "Requested", "key", "type"}
 
-// markOf returns the text that tells a value from others in its place; empty if nothing does.
+// markOf returns the text that identifies a value among others in its place, or "" if nothing does.
 func markOf(value any) string {
 	object, ok := value.(map[string]any)
 	if !ok {
@@ -188,7 +189,7 @@ func (over *Tree) Without(names ...string) *Tree {
 	return &Tree{mark: over.mark, fields: over.fields, below: below}
 }
 
-// Paths are the places of all that is surplus, sorted.
+// Paths returns the paths of all surplus fields, sorted.
 func (over *Tree) Paths() []string {
 	var paths []string
 	over.walk("", func(path string) { paths = append(paths, path) })

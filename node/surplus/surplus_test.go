@@ -70,7 +70,7 @@ func TestSurplusIsFoundWhereverItIs(t *testing.T) {
 	}
 }
 
-func TestWhatATypeKnowsIsNoSurplus(t *testing.T) {
+func TestKnownFieldsAreNoSurplus(t *testing.T) {
 	_, value := found(t)
 	data, err := json.Marshal(value)
 	if err != nil {

@@ -64,7 +64,7 @@ func choose(source *corev1.ClusterTrustBundleProjection, bundles []*node.Object)
 	return nil, fmt.Errorf("no clustertrustbundle of signer %q is selected", *source.SignerName)
 }
 
-// Blocks are the PEM blocks of a text. What is between them is not looked at.
+// Blocks yields the PEM blocks of a text. Text between them is ignored.
 func Blocks(text string) iter.Seq[*pem.Block] {
 	return func(yield func(*pem.Block) bool) {
 		block, rest := pem.Decode([]byte(text))

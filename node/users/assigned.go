@@ -9,8 +9,8 @@ import (
 // owner is the name under which /etc/subuid sets ids aside for any kubelet.
 const owner = "kubelet"
 
-// Assigned is the pool that a machine's /etc/subuid and /etc/subgid set aside; ok is
-// false where they do not speak of it. Users and groups have to be the same ids.
+// Assigned returns the pool that a machine's /etc/subuid and /etc/subgid set aside; ok is false if
+// they name none. Users and groups have to be the same ids.
 func Assigned(subuid, subgid string, each uint32) (pool Pool, ok bool, err error) {
 	uids, gids := linesOf(subuid), linesOf(subgid)
 	if len(uids)+len(gids) == 0 {

@@ -3,7 +3,7 @@
 // are those of the pod's Range, which no other pod has, and no program should.
 //
 //	in the pod   0 ─────────── 65535
-//	on the host  131072 ── 196607     its Range, of a Pool of such
+//	on the host  131072 ── 196607     its Range, one of a Pool
 //
 // A range is part of what the node keeps of a pod, so that a restart changes nothing.
 //

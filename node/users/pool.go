@@ -25,13 +25,13 @@ type Pool struct {
 	Each uint32
 }
 
-// Rest is the pool of a machine on which nothing was said: all ids, but for those
-// that a pod's own would look like.
+// Rest returns the pool of a machine without an assignment: all ids but the first, which a pod's
+// own would look like.
 func Rest(each uint32) Pool {
 	return Pool{Range{First: each, Count: math.MaxUint32 - each + 1}, each}
 }
 
-// Check returns what keeps a pool from serving so many pods.
+// Check returns why a pool cannot serve that many pods, or nil.
 func (p Pool) Check(pods int) error {
 	switch {
 	case p.Each == 0 || p.Each%Unit != 0:
@@ -58,7 +58,7 @@ func (p Pool) Free(taken []Range) (Range, bool) {
 		if uint64(t.First) >= next+each {
 			break
 		}
-		for next < t.end() { // one of another size may reach further
+		for next < t.end() { // a range of another size may reach further
 			next += each
 		}
 	}

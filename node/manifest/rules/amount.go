@@ -37,7 +37,7 @@ func (c amountCheck) quantities(list corev1.ResourceList, at *field.Path, known 
 	}
 }
 
-// containerResource is the rule a resource name breaks in a container, or "".
+// containerResource returns the rule that a resource name breaks in a container, or "".
 func containerResource(name corev1.ResourceName) string {
 	switch {
 	case name == corev1.ResourceCPU, name == corev1.ResourceMemory, name == corev1.ResourceEphemeralStorage, node.IsHugePages(name):
@@ -51,6 +51,7 @@ func containerResource(name corev1.ResourceName) string {
 	return ""
 }
 
+// podResource returns the rule that a resource name breaks for a whole pod, or "".
 func podResource(name corev1.ResourceName) string {
 	if node.IsPodResource(name) {
 		return ""
@@ -63,7 +64,7 @@ func overcommits(name corev1.ResourceName) bool {
 	return !strings.Contains(string(name), "/") && !node.IsHugePages(name)
 }
 
-// wholePages is the rule an amount of huge pages breaks, or "".
+// wholePages returns the rule that an amount of huge pages breaks, or "".
 func wholePages(name corev1.ResourceName, quantity resource.Quantity) string {
 	size, ok := strings.CutPrefix(string(name), corev1.ResourceHugePagesPrefix)
 	if !ok {
@@ -94,7 +95,7 @@ func (c amountCheck) requestsWithinLimits(r *corev1.ResourceRequirements, at *fi
 	}
 }
 
-// hugePagesInCompany: the scheduler needs something to weigh the pod by.
+// hugePagesInCompany wants CPU or memory beside huge pages: the scheduler weighs the pod by those.
 func (c amountCheck) hugePagesInCompany(r *corev1.ResourceRequirements, at *field.Path) {
 	var huge, other bool
 	for _, list := range []corev1.ResourceList{r.Limits, r.Requests} {

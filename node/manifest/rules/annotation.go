@@ -116,8 +116,8 @@ func (c securityCheck) appArmorAs(annotated string, p *corev1.AppArmorProfile, a
 	}
 }
 
-// profileAnnotations checks the annotations in which AppArmor profiles were named
-// before they had a field; old manifests still do.
+// profileAnnotations checks the annotations that named AppArmor profiles before there was a field;
+// old manifests still have them.
 func (c podCheck) profileAnnotations(at *field.Path) {
 	for _, key := range slices.Sorted(maps.Keys(c.pod.Annotations)) {
 		name, ok := strings.CutPrefix(key, corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix)

@@ -53,7 +53,7 @@ func (c *check) name(at *field.Path, value string, predicate func(string) []stri
 	c.badEach(at, value, predicate(value))
 }
 
-// optionalName is name for a field that may be left out.
+// optionalName checks a name that may be left out.
 func (c *check) optionalName(at *field.Path, value string, predicate func(string) []string) {
 	if value != "" {
 		c.name(at, value, predicate)
@@ -78,7 +78,7 @@ func oneOf[T ~string](c *check, at *field.Path, value T, allowed ...T) {
 	}
 }
 
-// optionalOneOf is oneOf for a field that may be left out.
+// optionalOneOf checks a value of an enumeration that may be left out.
 func optionalOneOf[T ~string](c *check, at *field.Path, value *T, allowed ...T) {
 	if value != nil {
 		oneOf(c, at, *value, allowed...)

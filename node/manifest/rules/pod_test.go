@@ -242,7 +242,7 @@ func TestPodAcceptsThePatchedPodItself(t *testing.T) {
 	}
 }
 
-func TestAPodIsCalledWhatItsLogsCanBeCalled(t *testing.T) {
+func TestAPodsNameFitsItsLogDirectory(t *testing.T) {
 	pod := decodeOne(t, patch{}.apply())
 	room := 255 - len(pod.Namespace+"__00000000-0000-0000-0000-000000000000")
 	pod.Name = strings.Repeat("x", room)

@@ -53,7 +53,7 @@ func (c lifecycleCheck) probe(p *corev1.Probe, at *field.Path) {
 	}
 }
 
-// succeedsAtOnce holds for probes whose first success settles the matter.
+// succeedsAtOnce wants a threshold of one, for probes whose first success is final.
 func (c lifecycleCheck) succeedsAtOnce(p *corev1.Probe, at *field.Path) {
 	if p != nil && p.SuccessThreshold != 1 {
 		c.bad(at.Child("successThreshold"), p.SuccessThreshold, "must be 1")

@@ -80,7 +80,7 @@ func (c placementCheck) tolerations(tolerations []corev1.Toleration, at *field.P
 	}
 }
 
-// wholeNumber wants a number as it is usually written: 5, and neither +5 nor 05.
+// wholeNumber wants a number in its usual form: 5, not +5 or 05.
 func wholeNumber(value string) []string {
 	if n, err := strconv.ParseInt(value, 10, 64); err != nil || strconv.FormatInt(n, 10) != value {
 		return []string{"must be a whole number of 64 bits, without leading zeros or a plus"}

@@ -13,8 +13,8 @@ import (
 // securityCheck holds the rules that a pod and a container share.
 type securityCheck struct{ *check }
 
-// windowsOnly is the fault of Windows options in a pod whose spec.os names Linux. For
-// other pods the node's capabilities decide about those options.
+// windowsOnly is the rule for Windows options in a pod whose spec.os names Linux. For other pods
+// node/capability decides about those options.
 const windowsOnly = "may not be set for a Linux pod"
 
 // podSecurity checks the security context of the pod and the host namespaces that

@@ -65,7 +65,7 @@ func (c storageCheck) persistentVolume(s *corev1.PersistentVolumeSpec, at *field
 	c.exactlyOne(at, member{"hostPath", s.HostPath != nil}, member{"local", s.Local != nil}, member{"nfs", s.NFS != nil})
 }
 
-// mountOptions are for servers: what lies on this machine is mounted already.
+// mountOptions wants them for nfs alone: anything on this machine is mounted already.
 func (c storageCheck) mountOptions(s *corev1.PersistentVolumeSpec, at *field.Path) {
 	if len(s.MountOptions) > 0 && s.NFS == nil {
 		c.refused(at, "not supported by this node: they would hold for nfs only")
@@ -117,7 +117,7 @@ func (c storageCheck) reclaims(s *corev1.PersistentVolumeSpec, at *field.Path) {
 	}
 }
 
-// capacity is a volume's size and nothing else.
+// capacity wants the size of a volume and nothing else.
 func (c storageCheck) capacity(at *field.Path, list corev1.ResourceList) {
 	if _, ok := list[corev1.ResourceStorage]; len(list) == 0 {
 		c.missing(at, "")
@@ -138,7 +138,7 @@ func (c storageCheck) storage(at *field.Path, list corev1.ResourceList) {
 	}
 }
 
-// accessModes: that one pod alone has a volume is more than the node sees to.
+// accessModes refuses ReadWriteOncePod, which the node does not enforce.
 func (c storageCheck) accessModes(at *field.Path, modes []corev1.PersistentVolumeAccessMode) {
 	if len(modes) == 0 {
 		c.missing(at, "")
@@ -156,7 +156,7 @@ func (c storageCheck) volumeMode(at *field.Path, mode *corev1.PersistentVolumeMo
 	optionalOneOf(c.check, at, mode, corev1.PersistentVolumeFilesystem, corev1.PersistentVolumeBlock)
 }
 
-// nfs: what a manifest says becomes words of a command.
+// nfs checks values that become arguments of a mount command.
 func (c storageCheck) nfs(n *corev1.NFSVolumeSource, at *field.Path) {
 	c.given(at.Child("server"), n.Server)
 	if strings.HasPrefix(n.Server, "-") || strings.ContainsAny(n.Server, " ,/") {

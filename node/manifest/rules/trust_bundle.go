@@ -23,7 +23,7 @@ func ClusterTrustBundle(t *certificatesv1.ClusterTrustBundle) field.ErrorList {
 	return c.errs
 }
 
-// bundleName is Kubernetes' rule: what belongs to a signer is named after it.
+// bundleName checks Kubernetes' rule that a bundle is named after its signer.
 func bundleName(name, signer string) []string {
 	if signer == "" {
 		return validation.IsDNS1123Subdomain(name)
@@ -35,7 +35,7 @@ func bundleName(name, signer string) []string {
 	return validation.IsDNS1123Subdomain(own)
 }
 
-// signerName is Kubernetes' rule: a domain and a path in it.
+// signerName checks Kubernetes' rule that a signer is a domain and a path in it.
 func signerName(name string) []string {
 	domain, path, _ := strings.Cut(name, "/")
 	if path == "" || !strings.Contains(domain, ".") {
@@ -48,8 +48,8 @@ func signerName(name string) []string {
 	return append(messages, validation.IsDNS1123Subdomain(path)...)
 }
 
-// anchors wants certificates of authorities, each once, and nothing else in PEM. What
-// is in them is not repeated.
+// anchors wants certificates of authorities, each once, and no other PEM blocks. Errors do not
+// repeat their content.
 func (c *check) anchors(at *field.Path, text string) {
 	if len(text) > maxTrustBundle {
 		c.errs = append(c.errs, field.TooLong(at, "", maxTrustBundle))

@@ -11,7 +11,7 @@ import (
 	"nodal/node/manifest"
 )
 
-// certificate is one in PEM, of an authority or of somebody else.
+// certificate makes one in PEM, of an authority or of another owner.
 func certificate(t *testing.T, serial int64, authority bool) string {
 	t.Helper()
 	public, key, err := ed25519.GenerateKey(nil)

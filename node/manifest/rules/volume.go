@@ -91,7 +91,7 @@ func (c volumeCheck) volumeSource(v *corev1.Volume, at *field.Path) {
 // claimName returns the faults of the name that a volume's own claim gets: the pod's and the volume's.
 func claimName(pod, volume string) []string {
 	if pod == "" || volume == "" {
-		return nil // which is told of already
+		return nil // another rule reports that
 	}
 	return validation.IsDNS1123Subdomain(pod + "-" + volume)
 }
@@ -183,7 +183,7 @@ func (c volumeCheck) downwardFiles(items []corev1.DownwardAPIVolumeFile, at *fie
 	}
 }
 
-// csiDriverName is a DNS name that, unlike others, may have capital letters.
+// csiDriverName wants a DNS name that, unlike others, may have capital letters.
 func csiDriverName(name string) []string {
 	if len(name) > 63 {
 		return []string{validation.MaxLenError(63)}

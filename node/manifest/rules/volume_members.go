@@ -4,7 +4,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// volumeMembers are the arms of the volume source union, by their API names.
+// volumeMembers lists the arms of the volume source union, by their API names.
 func volumeMembers(s *corev1.VolumeSource) []member {
 	return []member{
 		{"awsElasticBlockStore", s.AWSElasticBlockStore != nil},
