@@ -8,18 +8,18 @@ import (
 	"nodal/host/volume"
 	"nodal/reconciler"
 	"nodal/reconciler/evict"
-	"nodal/server"
+	"nodal/server/runs"
 )
 
 // The adapters meet the interfaces of reconciler and server as they are.
 var (
 	_ reconciler.Runtime = (*cri.Pods)(nil)
 	_ reconciler.Volumes = (*volume.Tree)(nil)
-	_ server.Containers  = (*cri.Streams)(nil)
+	_ runs.Containers    = (*cri.Streams)(nil)
 
 	_ reconciler.RuntimeHealth = (*cri.Health)(nil)
 	_ evict.Disk               = (*usage.Meter)(nil)
 	_ stats.Disk               = (*usage.Meter)(nil)
 	_ stats.Runtime            = (*cri.Stats)(nil)
-	_ server.Logs              = logs.Layout{}
+	_ runs.Files               = logs.Layout{}
 )

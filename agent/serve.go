@@ -47,18 +47,24 @@ func expose(o Options, f facts, m memory, r runtime, p parts) (*api, error) {
 	in.Source = node.SourceAPI
 	known := describe(f.machine)
 	known.Version, known.Started, known.Addresses, known.Endpoint = o.Version, f.started, f.addresses, r.endpoint
-	known.Configz, known.Reach = configz, reachable(l, f.addresses)
 	s, err := server.New(server.Config{
-		Store: m.state.Store, Events: m.state.Events, Sources: p.sources, Offers: f.offers, Intake: in, Site: p.site,
-		Now: time.Now, Runtime: r.streams, Logs: m.files.Logs, Images: p.shelf, Stats: p.figures,
-		Vitals: p.vitals, Probes: p.prober.Counts, Agent: m.counts, Healthy: p.reconciler.Alive,
-		RunningPods: func(ctx context.Context) (map[node.Key]*node.Observed, error) { return r.pods.List(ctx, nil) },
-		Auth:        p.guard, Trace: f.tracing.Requests, Facts: known,
-		Debug: server.Debug{
-			Flags: o.Config.Flagz(), Verbosity: o.Level, NoProfiles: !l.Profiles, NoFlags: !l.DebugFlags,
+		State: server.State{
+			Store: m.state.Store, Events: m.state.Events, Sources: p.sources, Offers: f.offers, Intake: in, Site: p.site,
 		},
-		Limits: server.Limits{NoDebug: !l.DebuggingHandlers},
-		Log:    o.Log,
+		Machine: server.Machine{
+			Containers: r.streams, Logs: m.files.Logs, Images: p.shelf, Stats: p.figures, Vitals: p.vitals,
+			Probes: p.prober.Counts, Alive: p.reconciler.Alive,
+			Running: func(ctx context.Context) (map[node.Key]*node.Observed, error) { return r.pods.List(ctx, nil) },
+		},
+		Facts: known,
+		Debug: server.Debug{
+			Configz: configz, Flags: o.Config.Flagz(), Verbosity: o.Level,
+			NoProfiles: !l.Profiles, NoFlags: !l.DebugFlags, NoHandlers: !l.DebuggingHandlers,
+		},
+		Front: server.Front{
+			Auth: p.guard, Requests: m.counts, Trace: f.tracing.Requests, Reach: reachable(l, f.addresses),
+		},
+		Now: time.Now, Log: o.Log,
 	})
 	if err != nil {
 		return nil, err

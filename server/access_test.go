@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"google.golang.org/grpc"
@@ -20,7 +19,6 @@ import (
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 
 	nodev1 "nodal/api/gen/node/v1"
@@ -30,7 +28,7 @@ import (
 
 // guarded is a node that knows its callers by token.
 func guarded(t *testing.T) *node1 {
-	return newNode(t, func(c *Config) { c.Auth = newAuth(t, false) })
+	return newNode(t, func(c *Config) { c.Front.Auth = newAuth(t, false) })
 }
 
 func TestARoleMayUseItsVerbsOnly(t *testing.T) {
@@ -155,7 +153,7 @@ func TestOneSocketServesGRPCAndREST(t *testing.T) {
 }
 
 func TestAClientThatTricklesItsBodyIsCutOff(t *testing.T) {
-	n := newNode(t, func(c *Config) { c.Limits.BodyTimeout = 50 * time.Millisecond })
+	n := newNode(t, func(c *Config) { c.Front.Limits.BodyTimeout = 50 * time.Millisecond })
 	front := httptest.NewTLSServer(n.server.HTTP())
 	defer front.Close()
 	for _, path := range []string{"/v1/manifests", "/ui/session"} {
@@ -174,18 +172,6 @@ func TestAClientThatTricklesItsBodyIsCutOff(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestAnIdleEventStreamIsKeptAlive(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), 2*keepAliveInterval+time.Second)
-		defer cancel()
-		w := httptest.NewRecorder()
-		err := copyAlive(ctx, newStreamWriter(w, eventForm{}), make(chan proto.Message), make(chan error))
-		if got, want := w.Body.String(), ":\n\n:\n\n"; got != want || err == nil {
-			t.Errorf("got %q and %v, want %q until the client is gone", got, err, want)
-		}
-	})
 }
 
 func TestAPanicIsOneFailedRequest(t *testing.T) {
@@ -212,7 +198,7 @@ func (u untouched) Read([]byte) (int, error) {
 
 // TestAnUnexpectedBodyIsNotRead posts a form, which would be kept whole in files that stay.
 func TestAnUnexpectedBodyIsNotRead(t *testing.T) {
-	n := newNode(t, func(c *Config) { c.Stats = scriptedStats{summary: &statsapi.Summary{}} })
+	n := newNode(t, func(c *Config) { c.Machine.Stats = scriptedStats{summary: &statsapi.Summary{}} })
 	for _, c := range []struct {
 		name         string
 		handler      http.Handler

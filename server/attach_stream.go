@@ -8,6 +8,7 @@ import (
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node"
+	"nodal/server/runs"
 )
 
 type attachServerStream = grpc.BidiStreamingServer[nodev1.AttachRequest, nodev1.AttachResponse]
@@ -24,17 +25,17 @@ func (s *execService) Attach(stream attachServerStream) error {
 		return fmt.Errorf("attach: the first message must name a container: %w", node.ErrInvalid)
 	}
 	key := node.Key{Namespace: start.GetNamespace(), Name: start.GetName()}
-	run, err := s.running(key, start.GetContainer())
+	run, err := runs.Running(s.pods, key, start.GetContainer())
 	if err != nil {
 		return err
 	}
-	view, err := find(s.store, key)
+	view, err := runs.Pod(s.pods, key)
 	if err != nil {
 		return err
 	}
-	wanted := &nodev1.ExecStart{Stdin: start.GetStdin(), Tty: hasTerminal(view.Slot.Pod.Object, start.GetContainer())}
+	wanted := &nodev1.ExecStart{Stdin: start.GetStdin(), Tty: runs.HasTerminal(view, start.GetContainer())}
 	return converse(attachment{stream}, wanted, func(ctx context.Context, streams node.Streams) error {
-		return s.runtime.Attach(ctx, run.ID, streams)
+		return s.containers.Attach(ctx, run.ID, streams)
 	})
 }
 

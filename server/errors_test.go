@@ -43,7 +43,7 @@ func TestViolationsNameDocumentFieldAndRule(t *testing.T) {
 }
 
 func TestBadRequestsGetTheirOwnCodes(t *testing.T) {
-	n := newNode(t, func(c *Config) { c.Limits.BodyBytes = 1000 })
+	n := newNode(t, func(c *Config) { c.Front.Limits.BodyBytes = 1000 })
 	n.apply(t, manifestOf("web"))
 	big := manifestOf("big") + strings.Repeat("# filler\n", 200)
 	const pod = "/v1/namespaces/default/pods/web"

@@ -11,6 +11,7 @@ import (
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node"
 	"nodal/node/store"
+	"nodal/server/wire"
 )
 
 // eventService tells what happened. Timelines are in timeline.go.
@@ -73,7 +74,7 @@ func (s *eventService) WatchEvents(r *nodev1.WatchEventsRequest, stream grpc.Ser
 		case <-stream.Context().Done():
 			return stream.Context().Err()
 		case <-s.stopped:
-			return errStopping
+			return wire.ErrStopping
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node"
+	"nodal/server/runs"
 )
 
 type execServerStream = grpc.BidiStreamingServer[nodev1.ExecRequest, nodev1.ExecResponse]
@@ -34,14 +35,14 @@ func (s *execService) Exec(stream execServerStream) error {
 		return fmt.Errorf("exec: the first message must name a container and a command: %w", node.ErrInvalid)
 	}
 	key := node.Key{Namespace: start.GetNamespace(), Name: start.GetName()}
-	run, err := s.target(key, start.GetContainer(), start.GetCommand())
+	run, err := runs.ForCommand(s.pods, key, start.GetContainer(), start.GetCommand())
 	if err != nil {
 		return err
 	}
 	var exit int32
 	err = converse(stream, start, func(ctx context.Context, streams node.Streams) (err error) {
-		if exit, err = s.runtime.Exec(ctx, run.ID, start.GetCommand(), streams); err != nil {
-			return notRun(start.GetCommand(), key, err)
+		if exit, err = s.containers.Exec(ctx, run.ID, start.GetCommand(), streams); err != nil {
+			return runs.Failed(start.GetCommand(), key, err)
 		}
 		return nil
 	})

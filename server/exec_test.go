@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +15,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
+	clientrest "k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/remotecommand"
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node"
@@ -205,4 +208,44 @@ func TestTheKubeletsRunAnswersWithRawOutput(t *testing.T) {
 			t.Errorf("%s: got %d %q, want %d %q", c.path, got.status, got.body, c.code, c.body)
 		}
 	}
+}
+
+func TestALiveCommandRunsThroughTheWholeServer(t *testing.T) {
+	n := newNode(t)
+	n.apply(t, manifestOf("web"))
+	n.run(t, "web", node.ContainerRunning)
+	n.runtime.exec = func(_ context.Context, id string, command []string, s node.Streams) (int32, error) {
+		// Channels share a connection: unread input delays the size.
+		text, err := io.ReadAll(s.Stdin)
+		size := <-s.Resize
+		fmt.Fprintf(s.Stdout, "%s ran %q in %dx%d with %s", id, command, size.Width, size.Height, text)
+		return 0, err
+	}
+	front := httptest.NewServer(n.server.HTTP())
+	defer front.Close()
+	address := front.URL + "/exec/default/web/main?command=sh&command=-c&input=1&output=1&tty=1"
+	client, err := remotecommand.NewWebSocketExecutor(&clientrest.Config{Host: front.URL}, "GET", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	err = client.StreamWithContext(t.Context(), remotecommand.StreamOptions{
+		Stdin: strings.NewReader("hello"), Stdout: &out, Tty: true, TerminalSizeQueue: &oneSize{remotecommand.TerminalSize{Width: 80, Height: 24}, false},
+	})
+	if want := `web-main-0 ran ["sh" "-c"] in 80x24 with hello`; err != nil || out.String() != want {
+		t.Errorf("got %q, %v, want %q", out.String(), err, want)
+	}
+}
+
+type oneSize struct {
+	size remotecommand.TerminalSize
+	told bool
+}
+
+func (s *oneSize) Next() *remotecommand.TerminalSize {
+	if s.told {
+		return nil
+	}
+	s.told = true
+	return &s.size
 }

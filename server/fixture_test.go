@@ -27,6 +27,8 @@ import (
 	"nodal/node/store"
 	"nodal/reconciler"
 	"nodal/server/auth"
+	"nodal/server/metrics"
+	"nodal/server/runs"
 )
 
 // memory is a journal that forgets, and a disk that can be full.
@@ -78,26 +80,32 @@ func newNode(t testing.TB, change ...func(*Config)) *node1 {
 	uid := 0
 	n.offers.Post(offer.Offer{Node: admit.Node{Name: "node1"}})
 	cfg := Config{
-		Offers: &n.offers, Store: n.store, Events: n.events, Sources: n.sources,
-		Site: node.Site{NodeName: "node1", HostIPs: []string{"192.0.2.1"}, Runtime: "containerd", BackoffMax: node.DefaultBackoffMax},
-		Now:  func() time.Time { return testNow },
-		Intake: intake.Intake{Store: n.store, Source: node.SourceAPI, Offer: n.offers.Read, NewUID: func() types.UID {
-			uid++
-			return types.UID(fmt.Sprintf("uid-%d", uid))
-		}},
-		Vitals: reconciler.NewVitals(reconciler.VitalsConfig{Runtime: n.runtime, Clock: time.Now, Log: slog.New(slog.DiscardHandler)}), Runtime: n.runtime, Logs: n.logs,
-		RunningPods: func(context.Context) (map[node.Key]*node.Observed, error) {
-			views, _ := n.store.Views()
-			found := map[node.Key]*node.Observed{}
-			for _, v := range views {
-				found[v.Key] = v.Got
-			}
-			return found, nil
+		State: State{
+			Store: n.store, Events: n.events, Sources: n.sources, Offers: &n.offers,
+			Site: node.Site{NodeName: "node1", HostIPs: []string{"192.0.2.1"}, Runtime: "containerd", BackoffMax: node.DefaultBackoffMax},
+			Intake: intake.Intake{Store: n.store, Source: node.SourceAPI, Offer: n.offers.Read, NewUID: func() types.UID {
+				uid++
+				return types.UID(fmt.Sprintf("uid-%d", uid))
+			}},
 		},
-		Probes:  func() []*node.ProbeCount { return nil },
-		Healthy: func(context.Context) error { return nil },
-		Auth:    newAuth(t, true),
-		Facts:   Facts{Version: "v1", Started: testNow, Configz: []byte(`{"kubeletconfig":{}}`), Endpoint: "unix:///run/cri.sock"},
+		Machine: Machine{
+			Containers: n.runtime, Logs: n.logs,
+			Vitals: reconciler.NewVitals(reconciler.VitalsConfig{Runtime: n.runtime, Clock: time.Now, Log: slog.New(slog.DiscardHandler)}),
+			Running: func(context.Context) (map[node.Key]*node.Observed, error) {
+				views, _ := n.store.Views()
+				found := map[node.Key]*node.Observed{}
+				for _, v := range views {
+					found[v.Key] = v.Got
+				}
+				return found, nil
+			},
+			Probes: func() []*node.ProbeCount { return nil },
+			Alive:  func(context.Context) error { return nil },
+		},
+		Facts: Facts{Version: "v1", Started: testNow, Endpoint: "unix:///run/cri.sock"},
+		Debug: Debug{Configz: []byte(`{"kubeletconfig":{}}`)},
+		Front: Front{Auth: newAuth(t, true), Requests: metrics.NewAgent("node1", 0, n.store.Views)},
+		Now:   func() time.Time { return testNow },
 	}
 	for _, f := range change {
 		f(&cfg)
@@ -298,7 +306,7 @@ func (l *scriptedLogs) Read(ctx context.Context, run node.LogRun, o node.LogOpti
 }
 
 var (
-	_ Containers    = (*scriptedRuntime)(nil)
-	_ Logs          = (*scriptedLogs)(nil)
-	_ store.Journal = (*memory)(nil)
+	_ runs.Containers = (*scriptedRuntime)(nil)
+	_ runs.Files      = (*scriptedLogs)(nil)
+	_ store.Journal   = (*memory)(nil)
 )

@@ -8,7 +8,7 @@ import (
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node"
-	"nodal/node/store"
+	"nodal/server/runs"
 )
 
 type forwardServerStream = grpc.BidiStreamingServer[nodev1.PortForwardRequest, nodev1.PortForwardResponse]
@@ -23,25 +23,15 @@ func (s *execService) PortForward(stream forwardServerStream) error {
 	if port := start.GetPort(); port < 1 || port > 65535 {
 		return fmt.Errorf("forward port %d: the first message must name a port between 1 and 65535: %w", port, node.ErrInvalid)
 	}
-	view, err := find(s.store, node.Key{Namespace: start.GetNamespace(), Name: start.GetName()})
+	view, err := runs.Pod(s.pods, node.Key{Namespace: start.GetNamespace(), Name: start.GetName()})
 	if err != nil {
 		return err
 	}
-	sandbox, err := home(view)
+	sandbox, err := runs.Sandbox(view)
 	if err != nil {
 		return err
 	}
-	return s.runtime.PortForward(stream.Context(), sandbox.ID, start.GetPort(), &forwarded{stream: stream})
-}
-
-// home is the sandbox in which a pod has its network.
-func home(view store.View) (*node.Sandbox, error) {
-	if view.Got != nil {
-		if sandbox := view.Got.Home(view.Slot.Pod.UID()); sandbox != nil {
-			return sandbox, nil
-		}
-	}
-	return nil, fmt.Errorf("pod %s has no network: it does not run: %w", view.Key, node.ErrConflict)
+	return s.containers.PortForward(stream.Context(), sandbox.ID, start.GetPort(), &forwarded{stream: stream})
 }
 
 // forwarded is the client's end of a connection.

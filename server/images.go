@@ -12,6 +12,7 @@ import (
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node"
+	"nodal/server/wire"
 )
 
 // Images are the images on the machine.
@@ -130,7 +131,7 @@ func (s *imageService) ImportImages(stream importServerStream) error {
 	go func() {
 		select {
 		case <-s.stopped:
-			cancel(errStopping)
+			cancel(wire.ErrStopping)
 		case <-ctx.Done():
 		}
 	}()

@@ -79,7 +79,7 @@ func (i *scriptedImages) Import(_ context.Context, tarball io.Reader, name strin
 	return []node.ImportedImage{{Reference: "docker.io/library/app:1", Digest: "sha256:m", ID: "sha256:c", Size: int64(len(text))}}, nil
 }
 
-func withImages(images Images) func(*Config) { return func(c *Config) { c.Images = images } }
+func withImages(images Images) func(*Config) { return func(c *Config) { c.Machine.Images = images } }
 
 func TestImagesAreListed(t *testing.T) {
 	n := newNode(t, withImages(&scriptedImages{listed: []node.LocalImage{{ID: "sha256:a", References: []string{"app:1"}, Digests: []string{"app@sha256:b"}, Size: 7, Pinned: true}}}))
@@ -125,7 +125,7 @@ func TestImagesArePrunedAsPlanned(t *testing.T) {
 
 func TestAnImageIsRemovedByName(t *testing.T) {
 	images := &scriptedImages{listed: []node.LocalImage{{ID: "sha256:a", References: []string{"registry.test/app:1"}, Size: 7}}}
-	n := newNode(t, withImages(images), func(c *Config) { c.Auth = newAuth(t, false) })
+	n := newNode(t, withImages(images), func(c *Config) { c.Front.Auth = newAuth(t, false) })
 	remove := func(role, query string) answer {
 		return n.do(t, "DELETE", "/v1/images"+query, "", "Authorization", tokenOf(t, role))
 	}
@@ -155,7 +155,7 @@ func TestAnImageIsRemovedByName(t *testing.T) {
 func TestATarballIsImportedAsABody(t *testing.T) {
 	images := &scriptedImages{begin: func(tell func(node.ImportProgress)) error { tell(node.ImportProgress{Read: 5}); return nil }}
 	n := newNode(t, withImages(images))
-	body := strings.Repeat("x", 3*importChunk+1)
+	body := strings.Repeat("x", 768<<10+1) // more than three messages
 	got := n.do(t, "POST", "/v1/images:import?name=app:1", body)
 	lines := strings.Split(strings.TrimSpace(strings.ReplaceAll(got.body, " ", "")), "\n")
 	want := []string{
@@ -199,7 +199,7 @@ func TestAnImportThatFailsSaysWhy(t *testing.T) {
 }
 
 func TestAnImportNeedsTheRightToWrite(t *testing.T) {
-	n := newNode(t, withImages(&scriptedImages{}), func(c *Config) { c.Auth = newAuth(t, false) })
+	n := newNode(t, withImages(&scriptedImages{}), func(c *Config) { c.Front.Auth = newAuth(t, false) })
 	for role, want := range map[string]int{"viewer": 403, "operator": 200} {
 		if got := n.do(t, "POST", "/v1/images:import", "tarball", "Authorization", tokenOf(t, role)); got.status != want {
 			t.Errorf("%s: got %d %s, want %d", role, got.status, got.body, want)

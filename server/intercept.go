@@ -14,11 +14,12 @@ import (
 	"nodal/server/wire"
 )
 
-// unaryChain and streamChain lead every call, by gRPC or by REST, through the same steps. The
-// caller is identified first. The handler's answer, or its panic, becomes a status before the
-// audit line is written.
-func unaryChain(a *auth.Authenticator, rights map[string]auth.Verb, log *slog.Logger) []grpc.UnaryServerInterceptor {
-	answer := func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
+// chains return the steps of every call, by gRPC or by REST. The caller is identified first. The
+// handler's answer, or its panic, becomes a status before the audit line is written.
+func chains(
+	f Front, rights map[string]auth.Verb, log *slog.Logger,
+) ([]grpc.UnaryServerInterceptor, []grpc.StreamServerInterceptor) {
+	unary := func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
 		defer recovered(ctx, log, info.FullMethod, &err)
 		resp, err = handler(ctx, req)
 		if err != nil {
@@ -26,18 +27,15 @@ func unaryChain(a *auth.Authenticator, rights map[string]auth.Verb, log *slog.Lo
 		}
 		return resp, nil
 	}
-	return []grpc.UnaryServerInterceptor{a.Unary(rights), answer}
-}
-
-func streamChain(a *auth.Authenticator, rights map[string]auth.Verb, log *slog.Logger) []grpc.StreamServerInterceptor {
-	answer := func(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) (err error) {
+	stream := func(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) (err error) {
 		defer recovered(ss.Context(), log, info.FullMethod, &err)
 		if err := handler(srv, ss); err != nil {
 			return wire.StatusOf(err).Err()
 		}
 		return nil
 	}
-	return []grpc.StreamServerInterceptor{a.Stream(rights), answer}
+	return []grpc.UnaryServerInterceptor{f.Auth.Unary(rights), unary, f.Trace.Unary},
+		[]grpc.StreamServerInterceptor{f.Auth.Stream(rights), stream, f.Trace.Stream}
 }
 
 // recovered turns a panic into an error: one bad request must not end the agent.

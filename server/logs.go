@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -10,30 +9,18 @@ import (
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node"
-	"nodal/node/store"
+	"nodal/server/runs"
+	"nodal/server/wire"
 )
 
-// Logs reads what containers wrote.
-type Logs interface {
-	// Read writes the log of a run to sink. With Follow it goes on until
-	// Exited is closed and the log is read to its end. A log that is not there
-	// is node.ErrNotFound.
-	Read(ctx context.Context, run node.LogRun, options node.LogOptions, sink node.LogSink) error
-}
-
-// logService streams logs. Which run is meant is decided in logs_run.go.
+// logService streams logs. Package runs decides which run is meant.
 type logService struct {
 	nodev1.UnimplementedLogsServiceServer
-	store   *store.Store
-	site    node.Site
-	logs    Logs
-	now     func() time.Time
-	stopped <-chan struct{}
+	runs runs.Logs
+	now  func() time.Time
 }
 
 var _ nodev1.LogsServiceServer = (*logService)(nil)
-
-const logContentType = "text/plain; charset=utf-8"
 
 // ReadLogs streams a log in pieces as they come from the file.
 func (s *logService) ReadLogs(r *nodev1.ReadLogsRequest, stream grpc.ServerStreamingServer[httpbody.HttpBody]) error {
@@ -41,15 +28,14 @@ func (s *logService) ReadLogs(r *nodev1.ReadLogsRequest, stream grpc.ServerStrea
 	if err != nil {
 		return err
 	}
-	wanted := logWanted{
-		key:       node.Key{Namespace: r.GetNamespace(), Name: r.GetName()},
-		container: r.GetContainer(), previous: r.GetPrevious(),
-	}
-	run, err := s.find(wanted)
+	run, err := s.runs.Find(runs.Wanted{
+		Key:       node.Key{Namespace: r.GetNamespace(), Name: r.GetName()},
+		Container: r.GetContainer(), Previous: r.GetPrevious(),
+	})
 	if err != nil {
 		return err
 	}
-	return s.read(stream.Context(), run, options, &logSender{stream: stream})
+	return s.runs.Read(stream.Context(), run, options, &logSender{stream: stream})
 }
 
 // logSender sends each piece of a log as a message. gRPC has encoded it, and the
@@ -62,7 +48,7 @@ type logSender struct {
 var _ node.LogSink = (*logSender)(nil)
 
 func (l *logSender) Write(p []byte) (int, error) {
-	if err := l.stream.Send(&httpbody.HttpBody{ContentType: logContentType, Data: p}); err != nil {
+	if err := l.stream.Send(&httpbody.HttpBody{ContentType: wire.PlainText, Data: p}); err != nil {
 		return 0, err
 	}
 	return len(p), nil
@@ -74,7 +60,7 @@ func (l *logSender) Flush() error {
 		return nil
 	}
 	l.begun = true
-	return l.stream.Send(&httpbody.HttpBody{ContentType: logContentType})
+	return l.stream.Send(&httpbody.HttpBody{ContentType: wire.PlainText})
 }
 
 func (s *logService) options(r *nodev1.ReadLogsRequest) (node.LogOptions, error) {
@@ -101,38 +87,7 @@ func (s *logService) options(r *nodev1.ReadLogsRequest) (node.LogOptions, error)
 		return o, fmt.Errorf("limitBytes %d: must be greater than 0: %w", r.GetLimitBytes(), node.ErrInvalid)
 	}
 	if r.SinceSeconds != nil {
-		o.Since = secondsBefore(s.now(), r.GetSinceSeconds())
+		o.Since = runs.SecondsBefore(s.now(), r.GetSinceSeconds())
 	}
 	return o, nil
-}
-
-// secondsBefore does not overflow: a request for the last million years gets all.
-func secondsBefore(now time.Time, seconds int64) time.Time {
-	return time.Unix(max(now.Unix()-seconds, 0), int64(now.Nanosecond()))
-}
-
-// read reads a run's log, and ends when the run, the client or the agent does.
-func (s *logService) read(ctx context.Context, of loggedRun, o node.LogOptions, sink node.LogSink) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	if o.Follow {
-		exited := make(chan struct{})
-		o.Exited = exited
-		go func() {
-			if s.untilExit(ctx, of) {
-				close(exited)
-				return
-			}
-			cancel(errStopping)
-		}()
-	}
-	run := node.LogRun{
-		Key: of.key, UID: of.run.UID, Container: of.run.Name,
-		Attempt: of.run.Attempt, Path: of.run.LogPath, ID: of.run.ID,
-	}
-	err := s.logs.Read(ctx, run, o, sink)
-	if cause := context.Cause(ctx); err != nil && cause != nil {
-		return cause
-	}
-	return err
 }

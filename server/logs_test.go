@@ -61,28 +61,13 @@ func TestTheLogIsThatOfTheRightRun(t *testing.T) {
 	}
 }
 
-func TestLogOptionsAreReadAsUpstreamReadsThem(t *testing.T) {
+func TestLogOptionsOfTheAPI(t *testing.T) {
 	seven := int64(7)
 	cases := []struct {
 		path, query string
 		code        int
 		want        node.LogOptions
 	}{
-		{kubeletLogs, "", 200, node.LogOptions{}},
-		{kubeletLogs, "tailLines=7&timestamps=true", 200, node.LogOptions{Tail: &seven, Timestamps: true}},
-		{kubeletLogs, "tail=7", 200, node.LogOptions{Tail: &seven}},
-		{kubeletLogs, "tail=all", 200, node.LogOptions{}},
-		{kubeletLogs, "sinceSeconds=7", 200, node.LogOptions{Since: testNow.Add(-7 * time.Second)}},
-		{kubeletLogs, "sinceTime=2026-05-01T11:00:00Z", 200, node.LogOptions{Since: testNow.Add(-time.Hour)}},
-		{kubeletLogs, "limitBytes=7&stream=Stderr", 200, node.LogOptions{LimitBytes: &seven, Stream: node.LogStderr}},
-		{kubeletLogs, "tailLines=x", 400, node.LogOptions{}},
-		{kubeletLogs, "sinceTime=yesterday", 400, node.LogOptions{}},
-		{kubeletLogs, "tailLines=-1", 422, node.LogOptions{}},
-		{kubeletLogs, "limitBytes=0", 422, node.LogOptions{}},
-		{kubeletLogs, "sinceSeconds=0", 422, node.LogOptions{}},
-		{kubeletLogs, "sinceSeconds=1&sinceTime=2026-05-01T11:00:00Z", 422, node.LogOptions{}},
-		{kubeletLogs, "stream=Stdin", 422, node.LogOptions{}},
-		{kubeletLogs, "stream=Stdout&tailLines=1", 422, node.LogOptions{}},
 		{logsPath, "tailLines=7&stream=LOG_STREAM_STDOUT", 200, node.LogOptions{Tail: &seven, Stream: node.LogStdout}},
 		{logsPath, "sinceSeconds=7", 200, node.LogOptions{Since: testNow.Add(-7 * time.Second)}},
 		{logsPath, "sinceTime=2026-05-01T11:00:00Z&timestamps=true", 200, node.LogOptions{Since: testNow.Add(-time.Hour), Timestamps: true}},
@@ -109,19 +94,6 @@ func TestLogOptionsAreReadAsUpstreamReadsThem(t *testing.T) {
 }
 
 func equal(a, b *int64) bool { return a == b || a != nil && b != nil && *a == *b }
-
-func TestUnknownPodsAndContainersAreNotFoundInUpstreamsWords(t *testing.T) {
-	n := newNode(t)
-	n.apply(t, manifestOf("web"))
-	got := n.do(t, "GET", "/containerLogs/default/nobody/main", "")
-	if got.status != 404 || got.body != "pod \"nobody\" does not exist\n" {
-		t.Errorf("pod: got %d %q", got.status, got.body)
-	}
-	got = n.do(t, "GET", "/containerLogs/default/web/nobody", "")
-	if got.status != 404 || got.body != "container \"nobody\" not found in pod \"web\"\n" {
-		t.Errorf("container: got %d %q", got.status, got.body)
-	}
-}
 
 func TestALogThatCannotBeOpenedIsAnErrorAndNoEmptyLog(t *testing.T) {
 	n := newNode(t)

@@ -19,14 +19,15 @@ import (
 // nodeService describes the node itself. Its watch is in node_watch.go.
 type nodeService struct {
 	nodev1.UnimplementedNodeServiceServer
-	store   *store.Store
-	sources *store.Sources
-	offers  Offers
-	site    node.Site
-	facts   Facts
-	vitals  Vitals
-	debug   Debug
-	stopped <-chan struct{}
+	store     *store.Store
+	sources   *store.Sources
+	offers    Offers
+	site      node.Site
+	facts     Facts
+	vitals    Vitals
+	verbosity Verbosity
+	fixed     bool // enableDebugFlagsHandler is off
+	stopped   <-chan struct{}
 }
 
 var _ nodev1.NodeServiceServer = (*nodeService)(nil)

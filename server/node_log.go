@@ -10,20 +10,20 @@ import (
 
 // GetLogLevel says how much the agent logs.
 func (s *nodeService) GetLogLevel(context.Context, *nodev1.GetLogLevelRequest) (*nodev1.GetLogLevelResponse, error) {
-	return &nodev1.GetLogLevelResponse{Verbosity: new(s.debug.Verbosity.Level())}, nil
+	return &nodev1.GetLogLevelResponse{Verbosity: new(s.verbosity.Level())}, nil
 }
 
 // SetLogLevel changes it. The kubelet's path for that is /debug/flags/v.
 func (s *nodeService) SetLogLevel(_ context.Context, r *nodev1.SetLogLevelRequest) (*nodev1.SetLogLevelResponse, error) {
 	switch {
-	case s.debug.NoFlags:
+	case s.fixed:
 		return nil, fmt.Errorf("change how much is logged: enableDebugFlagsHandler is off: %w", node.ErrDenied)
 	case r.Verbosity == nil:
 		return nil, fmt.Errorf("verbosity is required: %w", node.ErrInvalid)
 	case r.GetVerbosity() < 0:
 		return nil, fmt.Errorf("verbosity %d: must be at least 0: %w", r.GetVerbosity(), node.ErrInvalid)
 	}
-	answer := &nodev1.SetLogLevelResponse{Previous: new(s.debug.Verbosity.Level())}
-	s.debug.Verbosity.Set(r.GetVerbosity())
+	answer := &nodev1.SetLogLevelResponse{Previous: new(s.verbosity.Level())}
+	s.verbosity.Set(r.GetVerbosity())
 	return answer, nil
 }

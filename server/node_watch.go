@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	nodev1 "nodal/api/gen/node/v1"
+	"nodal/server/wire"
 )
 
 // A node whose pods start by the hundred is told ten times a second.
@@ -37,7 +38,7 @@ func (s *nodeService) WatchNode(_ *nodev1.WatchNodeRequest, stream grpc.ServerSt
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-s.stopped:
-			return errStopping
+			return wire.ErrStopping
 		}
 	}
 }
@@ -49,7 +50,7 @@ func (s *nodeService) pause(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-s.stopped:
-		return errStopping
+		return wire.ErrStopping
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 	"nodal/node/offer"
 	"nodal/node/store"
 	"nodal/reconciler"
+	"nodal/server/wire"
 )
 
 // nodeReader is a client that takes one message when the test reads it.
@@ -94,7 +95,7 @@ func watchNode(t *testing.T, test func(t *testing.T, n *node1, r *nodeReader)) {
 		}
 		test(t, n, r)
 		close(stopped)
-		if err := <-ended; !errors.Is(err, errStopping) {
+		if err := <-ended; !errors.Is(err, wire.ErrStopping) {
 			t.Errorf("the watch ended with %v, want that the server stops", err)
 		}
 	})

@@ -76,7 +76,7 @@ func TestABundleIsTakenOnlyIfNothingOfItHasChangedMeanwhile(t *testing.T) {
 }
 
 func TestOnlyAnAdminIsShownASecret(t *testing.T) {
-	n := newNode(t, func(c *Config) { c.Auth = newAuth(t, false) })
+	n := newNode(t, func(c *Config) { c.Front.Auth = newAuth(t, false) })
 	const path = "/v1/namespaces/shop/secrets/login"
 	if put := n.do(t, "PUT", path, secretManifest, "Authorization", tokenOf(t, "operator")); put.status != 200 || strings.Contains(put.body, "s3cret") || strings.Contains(put.body, "czNjcmV0") {
 		t.Fatalf("put: got %d %s, want it taken and not repeated", put.status, put.body)

@@ -8,6 +8,7 @@ import (
 
 	"nodal/node/manifest"
 	"nodal/openapi"
+	"nodal/server/kubeletapi"
 )
 
 func openAPI(t *testing.T) []byte {
@@ -31,7 +32,7 @@ func TestTheDocumentDescribesWhatIsRoutedAndNothingElse(t *testing.T) {
 	routed := map[string]bool{"GET /": true}
 	for _, r := range table(t) {
 		method := r.method
-		if method == anyMethod {
+		if method == kubeletapi.AnyMethod {
 			method = "GET" // stands for all
 		}
 		routed[method+" "+r.pattern] = true

@@ -16,6 +16,7 @@ import (
 	"nodal/node/manifest"
 	"nodal/node/status"
 	"nodal/node/store"
+	"nodal/server/runs"
 )
 
 // podService shows and steers single pods. Watching is in pods_watch.go.
@@ -42,19 +43,11 @@ func (s *podService) GetPod(ctx context.Context, r *nodev1.GetPodRequest) (*node
 }
 
 func (s *podService) show(ctx context.Context, key node.Key) (*nodev1.Pod, error) {
-	view, err := find(s.store, key)
+	view, err := runs.Pod(s.store, key)
 	if err != nil {
 		return nil, err
 	}
 	return s.render.of(ctx).pod(view)
-}
-
-func find(pods *store.Store, key node.Key) (store.View, error) {
-	view, ok := pods.View(key)
-	if !ok {
-		return store.View{}, fmt.Errorf("pod %s: %w", key, node.ErrNotFound)
-	}
-	return view, nil
 }
 
 // ListPods returns the selected pods.
@@ -94,6 +87,20 @@ func (s *podService) ListPodsText(
 		return nil, err
 	}
 	return &nodev1.ListPodsTextResponse{Json: listText(pods, revision)}, nil
+}
+
+// objects returns every pod as /pods shows it.
+func (s *podService) objects(ctx context.Context) ([][]byte, error) {
+	views, _ := s.store.Views()
+	pods, err := s.render.of(ctx).list(views, func(store.View) bool { return true })
+	if err != nil {
+		return nil, err
+	}
+	all := make([][]byte, len(pods))
+	for i, pod := range pods {
+		all[i] = pod.object
+	}
+	return all, nil
 }
 
 func (s *podService) phase(v store.View) corev1.PodPhase {
@@ -151,7 +158,7 @@ func (s *podService) DeletePod(ctx context.Context, r *nodev1.DeletePodRequest) 
 	if err != nil {
 		return nil, err
 	}
-	before, err := find(s.store, key)
+	before, err := runs.Pod(s.store, key)
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +212,7 @@ func (s *podService) RestartPod(ctx context.Context, r *nodev1.RestartPodRequest
 	if err := s.intake.Restart(intake.RestartRequest{Key: key, UID: types.UID(r.GetUid()), Container: r.GetContainer()}); err != nil {
 		return nil, err
 	}
-	view, err := find(s.store, key)
+	view, err := runs.Pod(s.store, key)
 	if err != nil {
 		return nil, err
 	}

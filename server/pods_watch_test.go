@@ -293,3 +293,12 @@ func TestABrowserResumesWhereItWas(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
+
+func TestAWatchFromBeforeTheFirstRevisionIsRefused(t *testing.T) {
+	n := newNode(t)
+	for _, path := range []string{"/v1/pods:watch", "/v1/events:watch"} {
+		if got := n.do(t, "GET", path+"?sinceRevision=-1", ""); got.status != http.StatusBadRequest || !strings.Contains(got.body, "sinceRevision -1") {
+			t.Errorf("%s: got %d %s, want 400", path, got.status, got.body)
+		}
+	}
+}

@@ -53,7 +53,7 @@ func telling(t *testing.T) *node1 {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c.Auth, err = auth.New(auth.Config{Material: *material, Tokens: alices{}, Access: alices{}}); err != nil {
+		if c.Front.Auth, err = auth.New(auth.Config{Material: *material, Tokens: alices{}, Access: alices{}}); err != nil {
 			t.Fatal(err)
 		}
 	})

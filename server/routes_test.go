@@ -1,7 +1,6 @@
 package server
 
 import (
-	"cmp"
 	"flag"
 	"fmt"
 	"net/http"
@@ -12,7 +11,9 @@ import (
 	"testing"
 
 	"nodal/server/auth"
+	"nodal/server/kubeletapi"
 	"nodal/server/method"
+	"nodal/server/rest"
 	"nodal/server/wire"
 )
 
@@ -21,11 +22,11 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // table is the table of routes without anything behind it.
 func table(t *testing.T) []route {
 	t.Helper()
-	r, err := newREST(wire.BodyLimits{}, nil)
+	r, err := rest.New(nil, wire.BodyLimits{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := routes(r, &kubelet{}, methods(t), &auth.Authenticator{})
+	all, err := routes(r, kubeletapi.Routes(kubeletapi.Config{}), methods(t), &auth.Authenticator{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +46,7 @@ func methods(t *testing.T) []method.Method {
 func TestEveryPathAndMethodIsInTheGoldenFile(t *testing.T) {
 	var text strings.Builder
 	for _, r := range table(t) {
-		fmt.Fprintf(&text, "%-6s %-86s %-5s %s\n", r.method, r.pattern, r.verb, r.on)
+		fmt.Fprintf(&text, "%-6s %-86s %-5s %s\n", r.method, r.pattern, r.right, r.on)
 	}
 	for _, m := range methods(t) {
 		fmt.Fprintf(&text, "%-6s %-86s %-5s %s\n", "gRPC", m.Name, m.Right, method.Full)
@@ -62,13 +63,6 @@ func TestEveryPathAndMethodIsInTheGoldenFile(t *testing.T) {
 	}
 	if got := text.String(); got != string(want) {
 		t.Errorf("%s is of another table (go test ./server -update writes it anew):\n%s", golden, got)
-	}
-}
-
-func TestThePathsOfAKubeletAreSorted(t *testing.T) {
-	bySort := func(a, b route) int { return cmp.Compare(a.pattern+" "+a.method, b.pattern+" "+b.method) }
-	if !slices.IsSortedFunc(kubeletRoutes(&kubelet{}), bySort) {
-		t.Error("kubeletRoutes is not sorted by pattern and method")
 	}
 }
 
@@ -101,18 +95,10 @@ func TestEveryMethodOfTheProtosIsServed(t *testing.T) {
 	}
 }
 
-func TestAStreamWithoutAHandlerDoesNotStart(t *testing.T) {
-	watch := method.Method{Name: "/node.v1.S/Watch", Stream: true, Paths: []method.Path{{Verb: "GET", Pattern: "/v1/s:watch"}}}
-	_, err := routes(&rest{}, &kubelet{}, []method.Method{watch}, &auth.Authenticator{})
-	if err == nil || !strings.Contains(err.Error(), watch.Name) {
-		t.Errorf("got %v, want an error of %s", err, watch.Name)
-	}
-}
-
 func TestWhatTheReadOnlyPortServesIsOnlyReads(t *testing.T) {
 	for _, r := range table(t) {
-		if r.on&(method.ReadOnly|method.Health) != 0 && (r.verb != "read" || r.method != "GET" && r.method != anyMethod) {
-			t.Errorf("%s %s needs %s and is open to anybody", r.method, r.pattern, r.verb)
+		if r.on&(method.ReadOnly|method.Health) != 0 && (r.right != "read" || r.method != "GET" && r.method != kubeletapi.AnyMethod) {
+			t.Errorf("%s %s needs %s and is open to anybody", r.method, r.pattern, r.right)
 		}
 	}
 }
@@ -120,7 +106,7 @@ func TestWhatTheReadOnlyPortServesIsOnlyReads(t *testing.T) {
 func TestListenersServeTheirList(t *testing.T) {
 	n := newNode(t)
 	n.apply(t, manifestOf("web"))
-	noDebug := newNode(t, func(c *Config) { c.Limits.NoDebug = true })
+	noDebug := newNode(t, func(c *Config) { c.Debug.NoHandlers = true })
 	cases := []struct {
 		name    string
 		handler http.Handler

@@ -1,123 +1,25 @@
 package server
 
 import (
-	"context"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"sync"
-	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/reflection"
-	corev1 "k8s.io/api/core/v1"
 
 	nodev1 "nodal/api/gen/node/v1"
-	"nodal/node"
-	"nodal/node/intake"
-	"nodal/node/offer"
-	"nodal/node/store"
-	"nodal/server/auth"
 	"nodal/server/dashboard"
 	"nodal/server/inproc"
+	"nodal/server/kubeletapi"
 	"nodal/server/listen"
 	"nodal/server/method"
-	"nodal/server/metrics"
-	"nodal/server/wire"
+	"nodal/server/rest"
+	"nodal/server/runs"
 	"nodal/web"
 )
-
-// Config is everything the server depends on.
-type Config struct {
-	Store   *store.Store
-	Events  *store.Events
-	Sources *store.Sources
-	Offers  Offers
-	Intake  intake.Intake // of the API's own pods
-	Site    node.Site
-	Now     func() time.Time
-
-	Runtime     Containers
-	Logs        Logs
-	Images      Images
-	Stats       Stats
-	Vitals      Vitals // of the node
-	Probes      func() []*node.ProbeCount
-	Agent       *metrics.Agent                                             // counts requests, among other things
-	RunningPods func(context.Context) (map[node.Key]*node.Observed, error) // as the runtime shows them
-	Healthy     func(context.Context) error                                // returns once the reconciler has turned
-
-	Trace Trace // nil: no request is followed
-
-	Auth   *auth.Authenticator
-	Facts  Facts
-	Debug  Debug
-	Limits Limits
-	Log    *slog.Logger
-}
-
-// Vitals reads the node's state. The server never writes it.
-type Vitals interface {
-	// Look returns what the runtime says of itself and the node's conditions, as they were moments ago.
-	Look(ctx context.Context) (node.RuntimeStatus, []corev1.NodeCondition)
-	// Changed returns a channel that is closed when a look shows something else than the one before.
-	Changed() <-chan struct{}
-}
-
-// Offers reads the node's offer to pods. The server never writes it.
-type Offers interface {
-	Read() offer.Offer
-	Changed() <-chan struct{}
-}
-
-// Facts describes the node, as it was at the start.
-type Facts struct {
-	Version       string
-	Started       time.Time
-	Addresses     []string
-	KernelVersion string
-	OSImage       string
-	Architecture  string
-	MachineID     string
-	BootID        string
-	SystemUUID    string
-	Configz       []byte          // the body of /configz
-	Endpoint      string          // of the runtime
-	Reach         dashboard.Reach // where the dashboard is
-}
-
-// Limits bound what one request may ask. Zero values are the defaults.
-type Limits struct {
-	BodyBytes   int           // of a manifest or another body; 4 MiB
-	BodyTimeout time.Duration // until a body has arrived; 30 s
-	ImportIdle  time.Duration // for which nothing of a tarball may come; 1 min
-	NoDebug     bool          // enableDebuggingHandlers is off: no logs, run and the like on kubelet paths
-}
-
-func (l Limits) body() wire.BodyLimits {
-	return wire.BodyLimits{Bytes: l.BodyBytes, Timeout: l.BodyTimeout}
-}
-
-func (cfg Config) withDefaults() Config {
-	if cfg.Limits.BodyBytes == 0 {
-		cfg.Limits.BodyBytes = 4 << 20
-	}
-	if cfg.Limits.BodyTimeout == 0 {
-		cfg.Limits.BodyTimeout = 30 * time.Second
-	}
-	if cfg.Limits.ImportIdle == 0 {
-		cfg.Limits.ImportIdle = time.Minute
-	}
-	if cfg.Agent == nil {
-		cfg.Agent = metrics.NewAgent(cfg.Site.NodeName, 0, cfg.Store.Views)
-	}
-	if cfg.Log == nil {
-		cfg.Log = slog.Default()
-	}
-	return cfg
-}
 
 // Server is the API, ready to be put behind listeners.
 type Server struct {
@@ -143,43 +45,41 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the API's methods: %w", err)
 	}
-	rights := method.Rights(api)
-	unary, stream := unaryChain(cfg.Auth, rights, cfg.Log), streamChain(cfg.Auth, rights, cfg.Log)
-	if cfg.Trace != nil {
-		unary, stream = append(unary, cfg.Trace.unary), append(stream, cfg.Trace.stream)
-	}
-	s.grpc = grpc.NewServer(append(listen.GRPCOptions(cfg.Auth.PeerInfo),
+	unary, stream := chains(cfg.Front, method.Rights(api), cfg.Log)
+	s.grpc = grpc.NewServer(append(listen.GRPCOptions(cfg.Front.Auth.PeerInfo),
 		grpc.ChainUnaryInterceptor(unary...),
 		grpc.ChainStreamInterceptor(stream...),
-		// Room for the rest of the message: the manifest itself is measured by the service.
-		grpc.MaxRecvMsgSize(cfg.Limits.BodyBytes+64<<10),
+		// Room for the rest of the message: the service itself measures the manifest.
+		grpc.MaxRecvMsgSize(cfg.Front.Limits.BodyBytes+64<<10),
 	)...)
-	conn := inproc.New(unary, stream)
-	s.local = conn
+	s.local = inproc.New(unary, stream)
 
 	services := newServices(cfg, s.stopped)
 	services.register(s.grpc)
-	services.register(conn)
+	services.register(s.local)
 	healthv1.RegisterHealthServer(s.grpc, s.health)
 	reflection.Register(s.grpc)
 
-	rest, err := newREST(cfg.Limits.body(), conn)
+	handlers, err := rest.New(s.local, cfg.Front.Limits.body())
 	if err != nil {
 		return nil, fmt.Errorf("set up REST: %w", err)
 	}
-	paths := newKubelet(cfg, services)
-	table, err := routes(rest, paths, api, cfg.Auth)
+	own := kubeletapi.Routes(cfg.kubelet(services.pods, services.logs.runs))
+	table, err := routes(handlers, own, api, cfg.Front.Auth)
 	if err != nil {
 		return nil, fmt.Errorf("set up routes: %w", err)
 	}
-	paths.paths = pathsOf(table)
-	page := dashboard.New(web.Files())
-	refused := http.HandlerFunc(unauthorized)
-	signIn := dashboard.Sessions(cfg.Auth, cfg.Facts.Reach, cfg.Limits.body(), refused)
-	s.full = sameOrigin(page.Front(signIn, cfg.Auth.HTTP(serve(table, method.Full, cfg), refused)))
-	s.readOnly = localHost(page.Front(asViewer(dashboard.ReadOnlySession()), asViewer(serve(table, method.ReadOnly, cfg))))
-	s.healthz = localHost(asViewer(serve(table, method.Health, cfg)))
+	s.listeners(cfg, router{table, cfg.Front, cfg.Debug.NoHandlers})
 	return s, nil
+}
+
+// listeners builds the handler of each kind of listener.
+func (s *Server) listeners(cfg Config, r router) {
+	page, refused := dashboard.New(web.Files()), http.HandlerFunc(unauthorized)
+	signIn := dashboard.Sessions(cfg.Front.Auth, cfg.Front.Reach, cfg.Front.Limits.body(), refused)
+	s.full = sameOrigin(page.Front(signIn, cfg.Front.Auth.HTTP(r.serve(method.Full), refused)))
+	s.readOnly = localHost(page.Front(asViewer(dashboard.ReadOnlySession()), asViewer(r.serve(method.ReadOnly))))
+	s.healthz = localHost(asViewer(r.serve(method.Health)))
 }
 
 // GRPC is the native gRPC server.
@@ -216,19 +116,24 @@ type services struct {
 }
 
 func newServices(cfg Config, stopped <-chan struct{}) services {
-	kept := objects{store: cfg.Store, intake: cfg.Intake, now: cfg.Now, limit: cfg.Limits.BodyBytes}
+	state, machine, limit := cfg.State, cfg.Machine, cfg.Front.Limits.BodyBytes
+	kept := objects{store: state.Store, intake: state.Intake, now: cfg.Now, limit: limit}
+	logs := runs.Logs{Pods: state.Store, Site: state.Site, Files: machine.Logs, Stopped: stopped}
 	return services{
-		manifests: &manifestService{intake: cfg.Intake, now: cfg.Now, limit: cfg.Limits.BodyBytes},
-		pods:      &podService{store: cfg.Store, intake: cfg.Intake, site: cfg.Site, render: newRenderers(cfg.Site), now: cfg.Now, limit: cfg.Limits.BodyBytes, stopped: stopped},
-		logs:      &logService{store: cfg.Store, logs: cfg.Logs, site: cfg.Site, now: cfg.Now, stopped: stopped},
-		exec:      &execService{store: cfg.Store, runtime: cfg.Runtime},
-		events:    &eventService{store: cfg.Store, events: cfg.Events, stopped: stopped},
-		images:    &imageService{images: cfg.Images, idle: cfg.Limits.ImportIdle, stopped: stopped},
-		objects:   newObjectServices(kept, stopped),
-		stats:     &statsService{store: cfg.Store, stats: cfg.Stats, stopped: stopped},
+		manifests: &manifestService{intake: state.Intake, now: cfg.Now, limit: limit},
+		pods: &podService{
+			store: state.Store, intake: state.Intake, site: state.Site, render: newRenderers(state.Site),
+			now: cfg.Now, limit: limit, stopped: stopped,
+		},
+		logs:    &logService{runs: logs, now: cfg.Now},
+		exec:    &execService{pods: state.Store, containers: machine.Containers},
+		events:  &eventService{store: state.Store, events: state.Events, stopped: stopped},
+		images:  &imageService{images: machine.Images, idle: cfg.Front.Limits.ImportIdle, stopped: stopped},
+		objects: newObjectServices(kept, stopped),
+		stats:   &statsService{pods: state.Store, stats: machine.Stats, stopped: stopped},
 		node: &nodeService{
-			store: cfg.Store, sources: cfg.Sources, offers: cfg.Offers, site: cfg.Site, facts: cfg.Facts, stopped: stopped,
-			vitals: cfg.Vitals, debug: cfg.Debug,
+			store: state.Store, sources: state.Sources, offers: state.Offers, site: state.Site, vitals: machine.Vitals,
+			facts: cfg.Facts, verbosity: cfg.Debug.Verbosity, fixed: cfg.Debug.NoFlags, stopped: stopped,
 		},
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"nodal/node"
+	"nodal/server/wire"
 )
 
 // What net/http writes after the handler is no exception: a client that stops reading
@@ -45,7 +46,7 @@ func TestAClientThatDoesNotReadTheEndIsGivenUp(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				time.Sleep(2 * writeTimeout)
+				time.Sleep(2 * wire.WriteTimeout)
 				if rest, err := io.ReadAll(client); err != nil || strings.Contains(string(rest), "0\r\n") {
 					t.Errorf("the end still waited for its reader: %q, %v", rest, err)
 				}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"nodal/node"
+	"nodal/server/wire"
 )
 
 // A deadline that passes while nothing is written ends a stream of HTTP/2.
@@ -22,7 +23,7 @@ func TestAStreamOutlivesASilence(t *testing.T) {
 				n.run(t, "web", node.ContainerRunning)
 				n.logs.read = func(ctx context.Context, _ node.LogOptions, sink node.LogSink) error {
 					select {
-					case <-time.After(2 * writeTimeout):
+					case <-time.After(2 * wire.WriteTimeout):
 					case <-ctx.Done():
 						return ctx.Err()
 					}
@@ -31,7 +32,7 @@ func TestAStreamOutlivesASilence(t *testing.T) {
 					}
 					return sink.Flush()
 				}
-				time.AfterFunc(3*writeTimeout, n.server.Stop) // a watch says so and ends
+				time.AfterFunc(3*wire.WriteTimeout, n.server.Stop) // a watch says so and ends
 				r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://node"+path, nil)
 				if err != nil {
 					t.Fatal(err)

@@ -11,11 +11,14 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node"
-	"nodal/node/store"
+	"nodal/server/kubeletapi"
+	"nodal/server/runs"
+	"nodal/server/wire"
 )
 
 const (
@@ -23,11 +26,26 @@ const (
 	leastStatsInterval = time.Second      // figures are not fresher
 )
 
+// Stats reports what the node and its pods use.
+type Stats interface {
+	kubeletapi.Stats
+	usage
+}
+
+// usage reports what the API shows. With an error the summary, if there is one, lacks what
+// the error names. The summary is shared: do not write to it.
+type usage interface {
+	Summary(context.Context) (*statsapi.Summary, error)
+	// History returns the past usage of a pod's containers, oldest first. It goes back as
+	// far as usage was asked for.
+	History(types.UID) map[string][]node.Usage
+}
+
 // statsService says what the node and its pods use.
 type statsService struct {
 	nodev1.UnimplementedStatsServiceServer
-	store   *store.Store
-	stats   Stats
+	pods    runs.Pods
+	stats   usage
 	stopped <-chan struct{}
 }
 
@@ -66,7 +84,7 @@ func (s *statsService) WatchStats(r *nodev1.WatchStatsRequest, stream grpc.Serve
 		case <-stream.Context().Done():
 			return stream.Context().Err()
 		case <-s.stopped:
-			return errStopping
+			return wire.ErrStopping
 		}
 	}
 }
@@ -74,9 +92,9 @@ func (s *statsService) WatchStats(r *nodev1.WatchStatsRequest, stream grpc.Serve
 // GetStatsHistory returns what the containers of a pod have used for a while.
 func (s *statsService) GetStatsHistory(_ context.Context, r *nodev1.GetStatsHistoryRequest) (*nodev1.GetStatsHistoryResponse, error) {
 	key := node.Key{Namespace: r.GetNamespace(), Name: r.GetName()}
-	view, ok := s.store.View(key)
-	if !ok {
-		return nil, fmt.Errorf("pod %s: %w", key, node.ErrNotFound)
+	view, err := runs.Pod(s.pods, key)
+	if err != nil {
+		return nil, err
 	}
 	kept := s.stats.History(view.Slot.Pod.UID())
 	answer := &nodev1.GetStatsHistoryResponse{}

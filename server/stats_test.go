@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -9,11 +10,25 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
+	"k8s.io/apimachinery/pkg/types"
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node"
+	"nodal/server/kubeletapi"
 )
+
+// scriptedStats reports what a test says.
+type scriptedStats struct {
+	kubeletapi.Stats // of which the API asks nothing else
+	summary          *statsapi.Summary
+	err              error
+	past             map[string][]node.Usage
+}
+
+func (s scriptedStats) Summary(context.Context) (*statsapi.Summary, error) { return s.summary, s.err }
+
+func (s scriptedStats) History(types.UID) map[string][]node.Usage { return s.past }
 
 // withStats is a node on which pods web and db use something.
 func withStats(t *testing.T) *node1 {
@@ -26,7 +41,7 @@ func withStats(t *testing.T) *node1 {
 		}
 	}
 	return newNode(t, func(cfg *Config) {
-		cfg.Stats = scriptedStats{
+		cfg.Machine.Stats = scriptedStats{
 			summary: &statsapi.Summary{Node: statsapi.NodeStats{NodeName: "node1", IO: &statsapi.IOStats{PSI: &waits}}, Pods: []statsapi.PodStats{pod("db"), pod("web")}},
 			err:     errors.New("the disk hangs"),
 			past:    map[string][]node.Usage{"main": {{At: testNow, CPU: time.Second, Cores: -1, WorkingSet: 7}, {At: testNow, Cores: 0.5}}},

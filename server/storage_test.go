@@ -52,7 +52,9 @@ func TestVolumesAndClaimsAreTakenAndShown(t *testing.T) {
 }
 
 func TestAClaimThatAPodUsesGoesWithThePod(t *testing.T) {
-	n := newNode(t, func(c *Config) { c.Intake.Storage = storage.Keeper{Dir: "/volumes", NewUID: c.Intake.NewUID} })
+	n := newNode(t, func(c *Config) {
+		c.State.Intake.Storage = storage.Keeper{Dir: "/volumes", NewUID: c.State.Intake.NewUID}
+	})
 	pod := strings.Replace(manifestOf("web"), "spec:\n", "spec:\n  volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]\n", 1)
 	n.apply(t, claimManifest+"---\n"+pod)
 	n.wantShown(t, dataPath, `"phase":"Bound"`, `"volume":"pvc-`)
@@ -66,7 +68,9 @@ func TestAClaimThatAPodUsesGoesWithThePod(t *testing.T) {
 }
 
 func TestWhatOfVolumesAndClaimsIsRefused(t *testing.T) {
-	n := newNode(t, func(c *Config) { c.Intake.Storage = storage.Keeper{Dir: "/volumes", NewUID: c.Intake.NewUID} })
+	n := newNode(t, func(c *Config) {
+		c.State.Intake.Storage = storage.Keeper{Dir: "/volumes", NewUID: c.State.Intake.NewUID}
+	})
 	n.apply(t, volumeManifest+"---\n"+claimManifest)
 	volume := func(old, new string) string { return strings.Replace(volumeManifest, old, new, 1) }
 	claim := func(old, new string) string { return strings.Replace(claimManifest, old, new, 1) }
@@ -91,7 +95,9 @@ func TestWhatOfVolumesAndClaimsIsRefused(t *testing.T) {
 }
 
 func TestThePolicyOfAVolumeThatTheNodeHasMadeMayChange(t *testing.T) {
-	n := newNode(t, func(c *Config) { c.Intake.Storage = storage.Keeper{Dir: "/volumes", NewUID: c.Intake.NewUID} })
+	n := newNode(t, func(c *Config) {
+		c.State.Intake.Storage = storage.Keeper{Dir: "/volumes", NewUID: c.State.Intake.NewUID}
+	})
 	n.apply(t, claimManifest)
 	volumes, _ := n.store.Objects("PersistentVolume")
 	made := volumes[0].Volume()

@@ -44,7 +44,7 @@ func (d *diary) holds(line string) bool {
 
 func TestRequestsAreFollowedStreamsIncluded(t *testing.T) {
 	var d diary
-	n := newNode(t, func(c *Config) { c.Trace = d.follow })
+	n := newNode(t, func(c *Config) { c.Front.Trace = d.follow })
 	n.apply(t, manifestOf("web"))
 	n.run(t, "web", node.ContainerRunning)
 	n.runtime.exec = func(ctx context.Context, _ string, command []string, s node.Streams) (int32, error) {
@@ -102,7 +102,7 @@ func (n *node1) execByKubectl(t *testing.T) {
 
 func TestWatchesAreNotFollowed(t *testing.T) {
 	var d diary
-	n := newNode(t, func(c *Config) { c.Trace = d.follow })
+	n := newNode(t, func(c *Config) { c.Front.Trace = d.follow })
 	ctx, cancel := context.WithCancel(t.Context())
 	watch, err := nodev1.NewPodsServiceClient(n.dial(t)).WatchPods(ctx, &nodev1.WatchPodsRequest{})
 	if err != nil {

@@ -143,11 +143,11 @@ func invite(t *testing.T, n *node1, role string) dashboard.Invitation {
 }
 
 func withReach(c *Config) {
-	c.Facts.Reach = dashboard.Reach{Hosts: []string{"localhost", "fe80::1"}, Port: 10250}
+	c.Front.Reach = dashboard.Reach{Hosts: []string{"localhost", "fe80::1"}, Port: 10250}
 }
 
 func TestALinkLetsOneBrowserIn(t *testing.T) {
-	n := newNode(t, withReach, func(c *Config) { c.Auth = newAuth(t, false) })
+	n := newNode(t, withReach, func(c *Config) { c.Front.Auth = newAuth(t, false) })
 	invitation := invite(t, n, "operator")
 	want := []string{"https://localhost:10250/ui/#code=" + invitation.Code, "https://[fe80::1]:10250/ui/#code=" + invitation.Code}
 	if strings.Join(invitation.Links, " ") != strings.Join(want, " ") {
@@ -183,7 +183,7 @@ func TestALinkLetsOneBrowserIn(t *testing.T) {
 }
 
 func TestOtherPagesCannotUseASession(t *testing.T) {
-	n := newNode(t, withReach, func(c *Config) { c.Auth = newAuth(t, false) })
+	n := newNode(t, withReach, func(c *Config) { c.Front.Auth = newAuth(t, false) })
 	w := browse(t, n, "POST", "/ui/session", `{"code":"`+invite(t, n, "admin").Code+`"}`)
 	cookie, _, _ := strings.Cut(w.Header().Get("Set-Cookie"), ";")
 	cases := []struct {

@@ -10,6 +10,7 @@ import (
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node"
+	"nodal/server/wire"
 )
 
 // item is one thing that a watch may tell, in one state.
@@ -63,7 +64,7 @@ func follow[V any](ctx context.Context, about subject[V], since int64, stopped <
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-stopped:
-			return errStopping
+			return wire.ErrStopping
 		}
 		changed = w.changed()
 		if err := w.advance(); err != nil {
@@ -71,10 +72,6 @@ func follow[V any](ctx context.Context, about subject[V], since int64, stopped <
 		}
 	}
 }
-
-// errStopping ends watches and followed logs when the agent stops: a client
-// does well to come back.
-var errStopping = fmt.Errorf("the agent is stopping: %w", node.ErrNotReady)
 
 func negativeRevision(since int64) error {
 	return fmt.Errorf("sinceRevision %d: must be at least 0: %w", since, node.ErrInvalid)

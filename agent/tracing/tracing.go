@@ -15,7 +15,7 @@ import (
 	"nodal/host/trace"
 	"nodal/node"
 	"nodal/reconciler"
-	"nodal/server"
+	requests "nodal/server/trace"
 )
 
 // Hooks are the functions that the agent's parts call for each span. Without a collector all but Run are nil, so that
@@ -23,7 +23,7 @@ import (
 type Hooks struct {
 	Steps    reconciler.Tracer
 	Calls    func(ctx context.Context, method string) (context.Context, func(error)) // of the runtime
-	Requests server.Trace                                                            // to the node
+	Requests requests.Trace                                                          // to the node
 	Run      func(context.Context) error                                             // sends until the context ends
 }
 

@@ -12,6 +12,9 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
+// PlainText is the content type of a text as it stands, such as a log.
+const PlainText = "text/plain; charset=utf-8"
+
 // JSON returns a message as JSON without spaces.
 func JSON(m proto.Message) ([]byte, error) { return Compact(protojson.Marshal(m)) }
 
@@ -55,7 +58,7 @@ func WriteJSON(w http.ResponseWriter, body []byte) {
 
 // WriteText answers with a text as it stands.
 func WriteText(w http.ResponseWriter, code int, text string) {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Content-Type", PlainText)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(code)
 	_, _ = w.Write([]byte(text)) // a client that does not read it cannot be told

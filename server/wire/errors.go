@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -44,6 +45,10 @@ var kinds = []kind{
 	{context.DeadlineExceeded, codes.DeadlineExceeded, http.StatusGatewayTimeout, "TIMED_OUT"},
 	{context.Canceled, codes.Canceled, statusClientGone, "CANCELED"},
 }
+
+// ErrStopping ends watches and followed logs when the agent stops. A client does well to
+// come back.
+var ErrStopping = fmt.Errorf("the agent is stopping: %w", node.ErrNotReady)
 
 // statusClientGone stands in the logs of proxies for a client that has gone.
 const statusClientGone = 499

@@ -1,4 +1,4 @@
-package server
+package kubeletapi
 
 import (
 	"context"
@@ -19,28 +19,32 @@ type healthCheck struct {
 	check func(context.Context) error
 }
 
-// checks are upstream's. Ping and log hold as long as the process answers.
-func (k *kubelet) checks() []healthCheck {
+// Health checks that the agent works.
+type Health struct {
+	Alive func(context.Context) error // returns once the reconciler has turned
+}
+
+// checks returns upstream's checks. Ping and log hold as long as the process answers.
+func (h Health) checks() []healthCheck {
 	fine := func(context.Context) error { return nil }
-	return []healthCheck{{"ping", fine}, {"log", fine}, {"syncloop", k.turns}}
+	return []healthCheck{{"ping", fine}, {"log", fine}, {"syncloop", h.turns}}
 }
 
 // loopPatience bounds the time of one turn of the reconciler, which waits for nothing in it.
 const loopPatience = 5 * time.Second
 
-func (k *kubelet) turns(ctx context.Context) error {
+func (h Health) turns(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, loopPatience)
 	defer cancel()
-	return k.healthy(ctx)
+	return h.Alive(ctx)
 }
 
-// healthz answers ok, or which check failed. A reason is told by the check's
-// own path.
-func (k *kubelet) healthz(w http.ResponseWriter, r *http.Request) {
+// all answers ok, or which check failed. The check's own path gives the reason.
+func (h Health) all(w http.ResponseWriter, r *http.Request) {
 	excluded := r.URL.Query()["exclude"]
 	var lines strings.Builder
 	failed := false
-	for _, c := range k.checks() {
+	for _, c := range h.checks() {
 		switch {
 		case slices.Contains(excluded, c.name):
 			excluded = slices.DeleteFunc(slices.Clone(excluded), func(name string) bool { return name == c.name })
@@ -66,10 +70,10 @@ func (k *kubelet) healthz(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// healthzOne answers for one check.
-func (k *kubelet) healthzOne(w http.ResponseWriter, r *http.Request) {
+// one answers for one check.
+func (h Health) one(w http.ResponseWriter, r *http.Request) {
 	name := chi.URLParam(r, "check")
-	for _, c := range k.checks() {
+	for _, c := range h.checks() {
 		if c.name != name {
 			continue
 		}
@@ -80,5 +84,5 @@ func (k *kubelet) healthzOne(w http.ResponseWriter, r *http.Request) {
 		wire.WriteText(w, http.StatusOK, "ok")
 		return
 	}
-	notFound(w, r)
+	wire.WriteText(w, http.StatusNotFound, "404: Page Not Found")
 }

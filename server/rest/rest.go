@@ -1,4 +1,4 @@
-package server
+package rest
 
 import (
 	"context"
@@ -13,32 +13,36 @@ import (
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/server/method"
+	"nodal/server/trace"
 	"nodal/server/wire"
 )
 
-// rest answers under /v1. Single answers come from grpc-gateway, but for lists of
-// pods (rest_pods.go).
+// Handlers holds the handler of each method. Single answers come from grpc-gateway, but for
+// lists of pods.
 // Streams do not: it wraps each message in an object of its own, cannot write
 // server-sent events, and answers some errors with other codes than we do.
-type rest struct {
+type Handlers struct {
 	gateway http.Handler
 	own     map[string]http.Handler // by the full name of the method
 }
 
-// handler returns what answers a method over REST. A stream needs a handler of its own.
-func (r *rest) handler(m method.Method) (http.Handler, error) {
-	if own, ok := r.own[m.Name]; ok {
-		return own, nil
-	}
-	if m.Stream && len(m.Paths) > 0 {
+// Handler returns the handler of a method at one of its paths. A stream needs one of its own.
+func (h *Handlers) Handler(m method.Method, at method.Path) (http.Handler, error) {
+	handler, ok := h.own[m.Name]
+	switch {
+	case ok:
+	case m.Stream:
 		return nil, fmt.Errorf("method %s: it streams and has a path, but REST has no handler for it; add one", m.Name)
+	default:
+		handler = h.gateway
 	}
-	return r.gateway, nil
+	return onlyKnown(at.Query, handler), nil
 }
 
-func newREST(limits wire.BodyLimits, conn grpc.ClientConnInterface) (*rest, error) {
+// New returns handlers that make their calls on conn.
+func New(conn grpc.ClientConnInterface, limits wire.BodyLimits) (*Handlers, error) {
 	mux := runtime.NewServeMux(
-		runtime.WithMarshalerOption(runtime.MIMEWildcard, &restMarshaler{}),
+		runtime.WithMarshalerOption(runtime.MIMEWildcard, &marshaler{}),
 		runtime.WithErrorHandler(func(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, _ *http.Request, err error) {
 			wire.WriteStatus(w, status.Convert(err))
 		}),
@@ -68,33 +72,34 @@ func newREST(limits wire.BodyLimits, conn grpc.ClientConnInterface) (*rest, erro
 	if err != nil {
 		return nil, err
 	}
-	return &rest{gateway: wire.ReadBody(limits, mux), own: map[string]http.Handler{
-		nodev1.PodsService_ListPods_FullMethodName:        restPods{nodev1.NewPodsServiceClient(conn)},
-		nodev1.PodsService_WatchPods_FullMethodName:       stream{open: openPodWatch(nodev1.NewPodsServiceClient(conn))},
-		nodev1.ObjectsService_WatchObjects_FullMethodName: stream{open: openObjectWatch(nodev1.NewObjectsServiceClient(conn))},
-		nodev1.EventsService_WatchEvents_FullMethodName:   stream{open: openEventWatch(nodev1.NewEventsServiceClient(conn))},
-		nodev1.StatsService_WatchStats_FullMethodName:     stream{open: openStatsWatch(nodev1.NewStatsServiceClient(conn))},
-		nodev1.NodeService_WatchNode_FullMethodName:       stream{open: openNodeWatch(nodev1.NewNodeServiceClient(conn))},
-		nodev1.LogsService_ReadLogs_FullMethodName:        stream{open: openLogs(nodev1.NewLogsServiceClient(conn)), plain: true},
+	pods, logs := nodev1.NewPodsServiceClient(conn), nodev1.NewLogsServiceClient(conn)
+	return &Handlers{gateway: wire.ReadBody(limits, mux), own: map[string]http.Handler{
+		nodev1.PodsService_ListPods_FullMethodName:        listPods{pods},
+		nodev1.PodsService_WatchPods_FullMethodName:       stream{open: watch(pods.WatchPods)},
+		nodev1.ObjectsService_WatchObjects_FullMethodName: stream{open: watch(nodev1.NewObjectsServiceClient(conn).WatchObjects)},
+		nodev1.EventsService_WatchEvents_FullMethodName:   stream{open: watch(nodev1.NewEventsServiceClient(conn).WatchEvents)},
+		nodev1.StatsService_WatchStats_FullMethodName:     stream{open: watch(nodev1.NewStatsServiceClient(conn).WatchStats)},
+		nodev1.NodeService_WatchNode_FullMethodName:       stream{open: watch(nodev1.NewNodeServiceClient(conn).WatchNode)},
+		nodev1.LogsService_ReadLogs_FullMethodName:        stream{open: readLogs(logs), plain: true},
 		nodev1.ImagesService_ImportImages_FullMethodName:  importBody{client: nodev1.NewImagesServiceClient(conn)},
 	}}, nil
 }
 
 // onlyTrace keeps HTTP headers and gRPC metadata apart: what is behind the gateway
 // reads no header but the one that says of which trace a request is a part.
-func onlyTrace(header string) (string, bool) { return traceHeader, header == traceHeader }
+func onlyTrace(header string) (string, bool) { return trace.Parent, header == trace.Parent }
 
 // noHeader keeps metadata out of answers.
 func noHeader(string) (string, bool) { return "", false }
 
-// restMarshaler is protojson, but for one thing: a request body that is bound
+// marshaler is protojson, but for one thing: a request body that is bound
 // to a string is taken as it stands. That is how a manifest is posted.
-type restMarshaler struct{ runtime.JSONPb }
+type marshaler struct{ runtime.JSONPb }
 
-var _ runtime.Marshaler = (*restMarshaler)(nil)
+var _ runtime.Marshaler = (*marshaler)(nil)
 
 // NewDecoder reads a raw string or a message.
-func (m *restMarshaler) NewDecoder(r io.Reader) runtime.Decoder {
+func (m *marshaler) NewDecoder(r io.Reader) runtime.Decoder {
 	return runtime.DecoderFunc(func(v any) error {
 		text, ok := v.(*string)
 		if !ok {
@@ -107,7 +112,7 @@ func (m *restMarshaler) NewDecoder(r io.Reader) runtime.Decoder {
 }
 
 // Marshal ends with a newline, for terminals.
-func (m *restMarshaler) Marshal(v any) ([]byte, error) {
+func (m *marshaler) Marshal(v any) ([]byte, error) {
 	data, err := wire.Compact(m.JSONPb.Marshal(v))
 	return append(data, '\n'), err
 }

@@ -1,11 +1,10 @@
-package server
+package rest
 
 import (
 	"errors"
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"google.golang.org/genproto/googleapis/api/httpbody"
 	"google.golang.org/grpc/status"
@@ -55,27 +54,12 @@ func (s *streamWriter) fail(failed *status.Status) error {
 }
 
 func (s *streamWriter) write(data []byte) error {
-	return inTime(s.control, func() error {
+	return wire.InTime(s.control, func() error {
 		if _, err := s.w.Write(data); err != nil {
 			return err
 		}
 		return s.control.Flush()
 	})
-}
-
-// inTime gives up on a client that does not read: its stream would hold memory and a
-// place for as long as the connection stands. What is written has the deadline, not the
-// silence after it: HTTP/2 ends a stream whose deadline passes, written to or not.
-func inTime(control *http.ResponseController, write func() error) error {
-	_ = control.SetWriteDeadline(time.Now().Add(writeTimeout))
-	err := write()
-	_ = control.SetWriteDeadline(time.Time{})
-	return err
-}
-
-// endInTime is for what net/http itself writes when a handler is done.
-func endInTime(control *http.ResponseController) {
-	_ = control.SetWriteDeadline(time.Now().Add(writeTimeout))
 }
 
 // plainForm is the bytes of each HttpBody.
@@ -84,7 +68,7 @@ type plainForm struct{}
 // errNoWords says that a form cannot express an error.
 var errNoWords = errors.New("the form has no words for an error")
 
-func (plainForm) contentType() string { return logContentType }
+func (plainForm) contentType() string { return wire.PlainText }
 func (plainForm) keepAlive() []byte   { return nil }
 func (plainForm) message(m proto.Message) ([]byte, error) {
 	return m.(*httpbody.HttpBody).GetData(), nil

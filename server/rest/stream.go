@@ -1,4 +1,4 @@
-package server
+package rest
 
 import (
 	"context"
@@ -17,8 +17,10 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	nodev1 "nodal/api/gen/node/v1"
+	"nodal/server/trace"
 	"nodal/server/wire"
 )
 
@@ -32,13 +34,11 @@ type stream struct {
 // recv returns the next message, or io.EOF after the last.
 type recv func() (proto.Message, error)
 
-const (
-	writeTimeout      = time.Minute      // for one piece to a client that reads slowly
-	keepAliveInterval = 15 * time.Second // of server-sent events, for proxies that cut idle connections
-)
+// keepAliveInterval keeps proxies from cutting an idle stream of server-sent events.
+const keepAliveInterval = 15 * time.Second
 
 func (s stream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithCancel(withTrace(r.Context(), r))
+	ctx, cancel := context.WithCancel(trace.ForwardParent(r.Context(), r))
 	defer cancel()
 	next, err := s.open(ctx, r)
 	if err != nil {
@@ -52,7 +52,7 @@ func (s stream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	out := newStreamWriter(w, s.form(r))
-	defer endInTime(out.control)
+	defer wire.EndInTime(out.control)
 	if err == nil {
 		err = out.send(first)
 	}
@@ -130,69 +130,31 @@ func copyAlive(ctx context.Context, out *streamWriter, messages <-chan proto.Mes
 	}
 }
 
-func openPodWatch(client nodev1.PodsServiceClient) func(context.Context, *http.Request) (recv, error) {
+// watch opens the stream of a method that takes a query. A request that has a revision
+// resumes at the one that the client names.
+func watch[Q, M any, Request message[Q], Message message[M]](
+	call func(context.Context, Request, ...grpc.CallOption) (grpc.ServerStreamingClient[M], error),
+) func(context.Context, *http.Request) (recv, error) {
 	return func(ctx context.Context, r *http.Request) (recv, error) {
-		request := &nodev1.WatchPodsRequest{}
+		request := Request(new(Q))
 		if err := fillFrom(r, request); err != nil {
 			return nil, err
 		}
-		var err error
-		if request.SinceRevision, err = resumeAt(r, request.GetSinceRevision()); err != nil {
+		if err := resume(r, request.ProtoReflect()); err != nil {
 			return nil, err
 		}
-		return receiver(client.WatchPods(ctx, request))
+		return receiver[M, Message](call(ctx, request))
 	}
 }
 
-func openObjectWatch(client nodev1.ObjectsServiceClient) func(context.Context, *http.Request) (recv, error) {
-	return func(ctx context.Context, r *http.Request) (recv, error) {
-		request := &nodev1.WatchObjectsRequest{}
-		if err := fillFrom(r, request); err != nil {
-			return nil, err
-		}
-		var err error
-		if request.SinceRevision, err = resumeAt(r, request.GetSinceRevision()); err != nil {
-			return nil, err
-		}
-		return receiver(client.WatchObjects(ctx, request))
-	}
+// message is a pointer to a generated message.
+type message[M any] interface {
+	*M
+	proto.Message
 }
 
-func openEventWatch(client nodev1.EventsServiceClient) func(context.Context, *http.Request) (recv, error) {
-	return func(ctx context.Context, r *http.Request) (recv, error) {
-		request := &nodev1.WatchEventsRequest{}
-		if err := fillFrom(r, request); err != nil {
-			return nil, err
-		}
-		var err error
-		if request.SinceRevision, err = resumeAt(r, request.GetSinceRevision()); err != nil {
-			return nil, err
-		}
-		return receiver(client.WatchEvents(ctx, request))
-	}
-}
-
-func openStatsWatch(client nodev1.StatsServiceClient) func(context.Context, *http.Request) (recv, error) {
-	return func(ctx context.Context, r *http.Request) (recv, error) {
-		request := &nodev1.WatchStatsRequest{}
-		if err := fillFrom(r, request); err != nil {
-			return nil, err
-		}
-		return receiver(client.WatchStats(ctx, request))
-	}
-}
-
-func openNodeWatch(client nodev1.NodeServiceClient) func(context.Context, *http.Request) (recv, error) {
-	return func(ctx context.Context, r *http.Request) (recv, error) {
-		request := &nodev1.WatchNodeRequest{}
-		if err := fillFrom(r, request); err != nil {
-			return nil, err
-		}
-		return receiver(client.WatchNode(ctx, request))
-	}
-}
-
-func openLogs(client nodev1.LogsServiceClient) func(context.Context, *http.Request) (recv, error) {
+// readLogs opens the log that the path names.
+func readLogs(client nodev1.LogsServiceClient) func(context.Context, *http.Request) (recv, error) {
 	return func(ctx context.Context, r *http.Request) (recv, error) {
 		request := &nodev1.ReadLogsRequest{}
 		if err := fillFrom(r, request); err != nil {
@@ -204,10 +166,7 @@ func openLogs(client nodev1.LogsServiceClient) func(context.Context, *http.Reque
 	}
 }
 
-func receiver[M any, P interface {
-	*M
-	proto.Message
-}](stream grpc.ServerStreamingClient[M], err error) (recv, error) {
+func receiver[M any, P message[M]](stream grpc.ServerStreamingClient[M], err error) (recv, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -227,16 +186,18 @@ func fillFrom(r *http.Request, request proto.Message) error {
 	return nil
 }
 
-// resumeAt prefers what a browser says when it comes back, since the address
-// that it comes back to still holds what it said at first.
-func resumeAt(r *http.Request, asked int64) (int64, error) {
+// resume sets the revision that a browser sends when it comes back, since the address that
+// it comes back to still holds its first one.
+func resume(r *http.Request, request protoreflect.Message) error {
+	field := request.Descriptor().Fields().ByName("since_revision")
 	last := r.Header.Get("Last-Event-ID")
-	if last == "" {
-		return asked, nil
+	if field == nil || last == "" {
+		return nil
 	}
 	revision, err := strconv.ParseInt(last, 10, 64)
 	if err != nil || revision < 0 {
-		return 0, status.Error(codes.InvalidArgument, fmt.Sprintf("Last-Event-ID %q is no revision", last))
+		return status.Error(codes.InvalidArgument, fmt.Sprintf("Last-Event-ID %q is no revision", last))
 	}
-	return revision, nil
+	request.Set(field, protoreflect.ValueOfInt64(revision))
+	return nil
 }

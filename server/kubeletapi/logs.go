@@ -1,4 +1,4 @@
-package server
+package kubeletapi
 
 import (
 	"errors"
@@ -13,13 +13,22 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"nodal/node"
+	"nodal/server/runs"
+	"nodal/server/trace"
 	"nodal/server/wire"
 )
 
-// containerLogs is /containerLogs. Its errors are upstream's: 400 for a query
+// Logs serves the logs of containers.
+type Logs struct {
+	Runs  runs.Logs
+	Trace trace.Trace
+	Now   func() time.Time
+}
+
+// read answers /containerLogs. Its errors are upstream's: 400 for a query
 // that does not decode and for a log that is not there, 404 for an unknown pod
 // or container, 422 for values that make no sense.
-func (k *kubelet) containerLogs(w http.ResponseWriter, r *http.Request) {
+func (l Logs) read(w http.ResponseWriter, r *http.Request) {
 	asked, err := decodeLogQuery(r.URL.Query())
 	if err != nil {
 		wire.WriteText(w, http.StatusBadRequest, `{"message": "Unable to decode query."}`)
@@ -31,24 +40,24 @@ func (k *kubelet) containerLogs(w http.ResponseWriter, r *http.Request) {
 	}
 	pod, container := chi.URLParam(r, "pod"), chi.URLParam(r, "container")
 	key := node.Key{Namespace: chi.URLParam(r, "namespace"), Name: pod}
-	view, ok := k.store.View(key)
+	view, ok := l.Runs.Pods.View(key)
 	if !ok {
 		wire.WriteText(w, http.StatusNotFound, fmt.Sprintf("pod %q does not exist\n", pod))
 		return
 	}
-	if !hasContainer(view.Slot.Pod.Object, container) {
+	if runs.Declared(view, container) == nil {
 		wire.WriteText(w, http.StatusNotFound, fmt.Sprintf("container %q not found in pod %q\n", container, pod))
 		return
 	}
-	run, err := k.reader.find(logWanted{key: key, container: container, previous: asked.Previous})
+	run, err := l.Runs.Find(runs.Wanted{Key: key, Container: container, Previous: asked.Previous})
 	if err != nil {
 		wire.WriteText(w, http.StatusBadRequest, err.Error())
 		return
 	}
 	sink := &logResponse{w: w, control: http.NewResponseController(w)}
-	defer endInTime(sink.control)
-	ctx, end := k.follow(r.Context(), r)
-	err = k.reader.read(ctx, run, optionsOf(asked, k.reader.now()), sink)
+	defer wire.EndInTime(sink.control)
+	ctx, end := follow(r.Context(), l.Trace, r)
+	err = l.Runs.Read(ctx, run, optionsOf(asked, l.Now()), sink)
 	end(err)
 	switch {
 	case err == nil || ctx.Err() != nil:
@@ -71,7 +80,7 @@ var _ node.LogSink = (*logResponse)(nil)
 
 func (l *logResponse) Write(p []byte) (n int, err error) {
 	l.begin()
-	err = inTime(l.control, func() error {
+	err = wire.InTime(l.control, func() error {
 		n, err = l.w.Write(p)
 		return err
 	})
@@ -80,12 +89,12 @@ func (l *logResponse) Write(p []byte) (n int, err error) {
 
 func (l *logResponse) Flush() error {
 	l.begin()
-	return inTime(l.control, l.control.Flush)
+	return wire.InTime(l.control, l.control.Flush)
 }
 
 func (l *logResponse) begin() {
 	if !l.begun {
-		l.w.Header().Set("Content-Type", logContentType)
+		l.w.Header().Set("Content-Type", wire.PlainText)
 	}
 	l.begun = true
 }
@@ -143,7 +152,7 @@ func sensible(o corev1.PodLogOptions) bool {
 func optionsOf(o corev1.PodLogOptions, now time.Time) node.LogOptions {
 	options := node.LogOptions{Tail: o.TailLines, LimitBytes: o.LimitBytes, Timestamps: o.Timestamps, Follow: o.Follow}
 	if o.SinceSeconds != nil {
-		options.Since = secondsBefore(now, *o.SinceSeconds)
+		options.Since = runs.SecondsBefore(now, *o.SinceSeconds)
 	}
 	if o.SinceTime != nil {
 		options.Since = o.SinceTime.Time

@@ -1,4 +1,4 @@
-package server
+package kubeletapi
 
 import (
 	"context"
@@ -7,17 +7,13 @@ import (
 	"testing"
 
 	"github.com/google/cadvisor/lib/model"
-	"k8s.io/apimachinery/pkg/types"
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
-
-	"nodal/node"
 )
 
 // scriptedStats tells what a test wants.
 type scriptedStats struct {
 	summary *statsapi.Summary
 	err     error
-	past    map[string][]node.Usage
 	cgroups []*model.ContainerInfo
 }
 
@@ -32,8 +28,6 @@ func (s scriptedStats) Cgroups(context.Context) ([]*model.ContainerInfo, error) 
 func (s scriptedStats) Machine() (*model.MachineInfo, error) {
 	return &model.MachineInfo{NumCores: 3}, nil
 }
-
-func (s scriptedStats) History(types.UID) map[string][]node.Usage { return s.past }
 
 func TestStatsAreShown(t *testing.T) {
 	bytes := uint64(7)
@@ -61,10 +55,10 @@ func TestStatsAreShown(t *testing.T) {
 		{"metrics of which some are missing", scriptedStats{summary: summary, err: broken}, "GET", "/metrics/resource", 200, "resource_scrape_error 1", "scrape_error 0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			n := newNode(t, func(cfg *Config) { cfg.Stats = c.stats })
-			got := n.do(t, c.method, c.path, "")
-			if got.status != c.code || !strings.Contains(got.body, c.has) || strings.Contains(got.body, c.hasNot) {
-				t.Errorf("got %d %s", got.status, got.body)
+			h := serve(needs(func(cfg *Config) { cfg.Figures.Stats = c.stats }))
+			code, body := ask(t, h, c.method, c.path, "")
+			if code != c.code || !strings.Contains(body, c.has) || strings.Contains(body, c.hasNot) {
+				t.Errorf("got %d %s", code, body)
 			}
 		})
 	}

@@ -1,12 +1,12 @@
-package server
+package kubeletapi
 
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"net/http"
 
 	"github.com/google/cadvisor/lib/model"
-	"k8s.io/apimachinery/pkg/types"
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 
 	"nodal/node"
@@ -20,36 +20,54 @@ type Stats interface {
 	Summary(context.Context) (*statsapi.Summary, error)
 	// Usage is a summary of processors and memory, which are found out sooner.
 	Usage(context.Context) (*statsapi.Summary, error)
-	// History returns the past usage of a pod's containers, oldest first, for the time in
-	// which usage was asked for.
-	History(types.UID) map[string][]node.Usage
 	// Cgroups describes each cgroup in cAdvisor's terms. The result is shared too.
 	Cgroups(context.Context) ([]*model.ContainerInfo, error)
 	// Machine describes the node's hardware.
 	Machine() (*model.MachineInfo, error)
 }
 
+// Figures serves metrics and stats.
+type Figures struct {
+	Stats   Stats
+	Agent   http.Handler // writes the metrics of the agent itself
+	Probes  func() []*node.ProbeCount
+	Machine Machine
+	Log     *slog.Logger
+}
+
+// Machine holds the facts of the machine that cAdvisor's metrics state.
+type Machine struct {
+	MachineID     string
+	BootID        string
+	SystemUUID    string
+	KernelVersion string
+	OSImage       string
+	Version       string // of the agent
+}
+
+func (f Figures) agent(w http.ResponseWriter, r *http.Request) { f.Agent.ServeHTTP(w, r) }
+
 // ask asks for stats. Figures that are missing do not keep the others back.
-func (k *kubelet) ask(w http.ResponseWriter, r *http.Request, of func(context.Context) (*statsapi.Summary, error)) (found *statsapi.Summary, whole bool) {
+func (f Figures) ask(w http.ResponseWriter, r *http.Request, of func(context.Context) (*statsapi.Summary, error)) (found *statsapi.Summary, whole bool) {
 	found, err := of(r.Context())
 	if found == nil {
 		wire.WriteText(w, http.StatusInternalServerError, err.Error())
 		return nil, false
 	}
 	if err != nil {
-		k.log.WarnContext(r.Context(), "some stats are missing", "err", err)
+		f.Log.WarnContext(r.Context(), "some stats are missing", "err", err)
 	}
 	return found, err == nil
 }
 
-// statsSummary is /stats/summary.
-func (k *kubelet) statsSummary(w http.ResponseWriter, r *http.Request) {
+// summary answers /stats/summary.
+func (f Figures) summary(w http.ResponseWriter, r *http.Request) {
 	few := r.URL.Query().Get("only_cpu_and_memory") == "true"
-	of := k.stats.Summary
+	of := f.Stats.Summary
 	if few {
-		of = k.stats.Usage
+		of = f.Stats.Usage
 	}
-	found, _ := k.ask(w, r, of)
+	found, _ := f.ask(w, r, of)
 	if found == nil {
 		return
 	}
@@ -89,37 +107,37 @@ func fewOf(containers []statsapi.ContainerStats) []statsapi.ContainerStats {
 	return few
 }
 
-// resourceMetrics is /metrics/resource.
-func (k *kubelet) resourceMetrics(w http.ResponseWriter, r *http.Request) {
-	found, whole := k.ask(w, r, k.stats.Usage)
+// resource answers /metrics/resource.
+func (f Figures) resource(w http.ResponseWriter, r *http.Request) {
+	found, whole := f.ask(w, r, f.Stats.Usage)
 	if found == nil {
 		return
 	}
 	writeMetrics(w, metrics.Resource(found, whole))
 }
 
-// cadvisorMetrics is /metrics/cadvisor.
-func (k *kubelet) cadvisorMetrics(w http.ResponseWriter, r *http.Request) {
-	machine, err := k.stats.Machine()
+// cadvisor answers /metrics/cadvisor.
+func (f Figures) cadvisor(w http.ResponseWriter, r *http.Request) {
+	machine, err := f.Stats.Machine()
 	if err != nil {
 		wire.WriteText(w, http.StatusInternalServerError, err.Error())
 		return
 	}
-	machine.MachineID, machine.BootID, machine.SystemUUID = k.facts.MachineID, k.facts.BootID, k.facts.SystemUUID
+	machine.MachineID, machine.BootID, machine.SystemUUID = f.Machine.MachineID, f.Machine.BootID, f.Machine.SystemUUID
 	version := &model.VersionInfo{
-		KernelVersion: k.facts.KernelVersion, ContainerOsVersion: k.facts.OSImage, CadvisorVersion: "nodal " + k.facts.Version,
+		KernelVersion: f.Machine.KernelVersion, ContainerOsVersion: f.Machine.OSImage, CadvisorVersion: "nodal " + f.Machine.Version,
 	}
-	found, err := k.stats.Cgroups(r.Context())
+	found, err := f.Stats.Cgroups(r.Context())
 	if err != nil {
-		k.log.WarnContext(r.Context(), "some stats are missing", "err", err)
+		f.Log.WarnContext(r.Context(), "some stats are missing", "err", err)
 	}
 	metricsHeader(w)
 	_ = metrics.Cadvisor(w, found, machine, version, err == nil) // who does not read it cannot be told
 }
 
-// probeMetrics is /metrics/probes.
-func (k *kubelet) probeMetrics(w http.ResponseWriter, _ *http.Request) {
-	writeMetrics(w, metrics.Probes(k.probes()))
+// probes answers /metrics/probes.
+func (f Figures) probes(w http.ResponseWriter, _ *http.Request) {
+	writeMetrics(w, metrics.Probes(f.Probes()))
 }
 
 func writeMetrics(w http.ResponseWriter, body []byte) {

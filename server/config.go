@@ -1,0 +1,172 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"nodal/node"
+	"nodal/node/intake"
+	"nodal/node/offer"
+	"nodal/node/store"
+	"nodal/server/auth"
+	"nodal/server/dashboard"
+	"nodal/server/kubeletapi"
+	"nodal/server/runs"
+	"nodal/server/trace"
+	"nodal/server/wire"
+)
+
+// Config is everything the server depends on.
+type Config struct {
+	State   State
+	Machine Machine
+	Facts   Facts
+	Debug   Debug
+	Front   Front
+	Now     func() time.Time
+	Log     *slog.Logger // nil stands for slog.Default
+}
+
+// State holds what is wanted of the node and what was observed.
+type State struct {
+	Store   *store.Store
+	Events  *store.Events
+	Sources *store.Sources
+	Offers  Offers
+	Intake  intake.Intake // of the API's own pods
+	Site    node.Site
+}
+
+// Offers reads the node's offer to pods. The server never writes it.
+type Offers interface {
+	Read() offer.Offer
+	Changed() <-chan struct{}
+}
+
+// Machine reaches the parts of the agent that work on the machine.
+type Machine struct {
+	Containers runs.Containers
+	Logs       runs.Files
+	Images     Images
+	Stats      Stats
+	Vitals     Vitals
+	Probes     func() []*node.ProbeCount
+	Running    func(context.Context) (map[node.Key]*node.Observed, error) // the runtime's pods
+	Alive      func(context.Context) error                                // returns once the reconciler has turned
+}
+
+// Vitals reads the node's state. The server never writes it.
+type Vitals interface {
+	// Look returns the runtime's status and the node's conditions, as they were moments ago.
+	Look(ctx context.Context) (node.RuntimeStatus, []corev1.NodeCondition)
+	// Changed returns a channel that is closed when a look differs from the one before.
+	Changed() <-chan struct{}
+}
+
+// Facts describes the agent and its machine, as they were at the start.
+type Facts struct {
+	Version       string
+	Started       time.Time
+	Addresses     []string
+	KernelVersion string
+	OSImage       string
+	Architecture  string
+	MachineID     string
+	BootID        string
+	SystemUUID    string
+	Endpoint      string // of the runtime
+}
+
+// Debug holds the parts of the process that an admin may see and change.
+type Debug struct {
+	Configz    []byte            // the body of /configz
+	Flags      map[string]string // of the command line, without secrets
+	Verbosity  Verbosity
+	NoProfiles bool // enableProfilingHandler is off
+	NoFlags    bool // enableDebugFlagsHandler is off
+	NoHandlers bool // enableDebuggingHandlers is off: kubelet paths serve no logs, exec and the like
+}
+
+// Verbosity sets how much is logged, counted as --v does.
+type Verbosity interface {
+	Level() int32
+	Set(level int32)
+}
+
+// Front holds what every request passes on its way in.
+type Front struct {
+	Auth     *auth.Authenticator
+	Requests Requests
+	Trace    trace.Trace     // nil disables it
+	Reach    dashboard.Reach // where the dashboard is
+	Limits   Limits
+}
+
+// Requests counts requests, and writes these counts among the agent's own metrics.
+type Requests interface {
+	http.Handler
+	// Count counts the requests that a handler serves. routed returns the pattern that serves a request.
+	Count(server string, routed func(*http.Request) string) func(http.Handler) http.Handler
+}
+
+// Limits bound what one request may ask. Zero values are the defaults.
+type Limits struct {
+	BodyBytes   int           // of a manifest or another body; 4 MiB
+	BodyTimeout time.Duration // until a body has arrived; 30 s
+	ImportIdle  time.Duration // between two parts of a tarball; 1 min
+}
+
+func (l Limits) body() wire.BodyLimits {
+	return wire.BodyLimits{Bytes: l.BodyBytes, Timeout: l.BodyTimeout}
+}
+
+func (l Limits) withDefaults() Limits {
+	if l.BodyBytes == 0 {
+		l.BodyBytes = 4 << 20
+	}
+	if l.BodyTimeout == 0 {
+		l.BodyTimeout = 30 * time.Second
+	}
+	if l.ImportIdle == 0 {
+		l.ImportIdle = time.Minute
+	}
+	return l
+}
+
+func (cfg Config) withDefaults() Config {
+	cfg.Front.Limits = cfg.Front.Limits.withDefaults()
+	if cfg.Front.Trace == nil {
+		cfg.Front.Trace = trace.Off
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.Default()
+	}
+	return cfg
+}
+
+// kubelet returns the needs of the kubelet's own paths.
+func (cfg Config) kubelet(pods *podService, logs runs.Logs) kubeletapi.Config {
+	m, f, d := cfg.Machine, cfg.Facts, cfg.Debug
+	return kubeletapi.Config{
+		Pods:    kubeletapi.Pods{Objects: pods.objects, Running: m.Running},
+		Streams: kubeletapi.Streams{Pods: cfg.State.Store, Containers: m.Containers, Trace: cfg.Front.Trace},
+		Logs:    kubeletapi.Logs{Runs: logs, Trace: cfg.Front.Trace, Now: cfg.Now},
+		Figures: kubeletapi.Figures{
+			Stats: m.Stats, Agent: cfg.Front.Requests, Probes: m.Probes, Log: cfg.Log,
+			Machine: kubeletapi.Machine{
+				MachineID: f.MachineID, BootID: f.BootID, SystemUUID: f.SystemUUID,
+				KernelVersion: f.KernelVersion, OSImage: f.OSImage, Version: f.Version,
+			},
+		},
+		Health: kubeletapi.Health{Alive: m.Alive},
+		Process: kubeletapi.Process{
+			Version: f.Version, Started: f.Started, Configz: d.Configz, Flags: d.Flags, Verbosity: d.Verbosity,
+			NoProfiles: d.NoProfiles, NoFlags: d.NoFlags, Now: cfg.Now, Log: cfg.Log,
+		},
+		Limits: cfg.Front.Limits.body(),
+	}
+}
