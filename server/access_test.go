@@ -26,7 +26,7 @@ import (
 	"nodal/server/listen"
 )
 
-// guarded is a node that knows its callers by token.
+// guarded returns a node that authenticates callers by token.
 func guarded(t *testing.T) *node1 {
 	return newNode(t, func(c *Config) { c.Front.Auth = newAuth(t, false) })
 }
@@ -196,7 +196,7 @@ func (u untouched) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// TestAnUnexpectedBodyIsNotRead posts a form, which would be kept whole in files that stay.
+// TestAnUnexpectedBodyIsNotRead posts a form. Parsing it would leave files on the disk.
 func TestAnUnexpectedBodyIsNotRead(t *testing.T) {
 	n := newNode(t, func(c *Config) { c.Machine.Stats = scriptedStats{summary: &statsapi.Summary{}} })
 	for _, c := range []struct {

@@ -13,7 +13,7 @@ import (
 
 type attachServerStream = grpc.BidiStreamingServer[nodev1.AttachRequest, nodev1.AttachResponse]
 
-// Attach connects the client's streams to what a container runs. Whether that has a
+// Attach connects the client's streams to the container's main process. Whether that has a
 // terminal was settled when it began.
 func (s *execService) Attach(stream attachServerStream) error {
 	first, err := stream.Recv()
@@ -39,8 +39,8 @@ func (s *execService) Attach(stream attachServerStream) error {
 	})
 }
 
-// attachment is the stream of a client that attaches, in the words of one that runs
-// a command: they say the same to each other.
+// attachment presents the stream of a client that attaches as that of one that runs a
+// command. Both carry the same input and output.
 type attachment struct{ attachServerStream }
 
 var _ conversation = attachment{}

@@ -59,7 +59,7 @@ func (s objects) showClaim(o shown) (*nodev1.PersistentVolumeClaim, error) {
 	return message, err
 }
 
-// pending says what a claim waits for.
+// pending returns why a claim has no volume yet.
 func (s objects) pending(c *corev1.PersistentVolumeClaim) string {
 	if c.Status.Phase == corev1.ClaimBound {
 		return ""

@@ -14,7 +14,7 @@ import (
 	"nodal/server/wire"
 )
 
-// eventService tells what happened. Timelines are in timeline.go.
+// eventService serves the node's events. Timelines are in timeline.go.
 type eventService struct {
 	nodev1.UnimplementedEventsServiceServer
 	store   *store.Store
@@ -41,8 +41,10 @@ func (s *eventService) ListEvents(_ context.Context, r *nodev1.ListEventsRequest
 	return answer, nil
 }
 
-// WatchEvents sends the kept events, a marker, and then each new one.
-func (s *eventService) WatchEvents(r *nodev1.WatchEventsRequest, stream grpc.ServerStreamingServer[nodev1.WatchEventsResponse]) error {
+// WatchEvents sends the kept events, a marker, and then each new event.
+func (s *eventService) WatchEvents(
+	r *nodev1.WatchEventsRequest, stream grpc.ServerStreamingServer[nodev1.WatchEventsResponse],
+) error {
 	match, err := eventsOf(r.GetNamespace(), r.GetName())
 	if err != nil {
 		return err

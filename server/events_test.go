@@ -66,7 +66,7 @@ func TestEventsAreListedAndWatched(t *testing.T) {
 	}
 }
 
-// steps are a timeline in short.
+// steps returns a timeline, in short.
 func steps(t *testing.T, n *node1) []string {
 	t.Helper()
 	got, err := nodev1.NewEventsServiceClient(n.dial(t)).GetTimeline(t.Context(), &nodev1.GetTimelineRequest{Namespace: "default", Name: "web"})
@@ -96,7 +96,7 @@ func TestATimelineAfterARestartComesFromTheRuntime(t *testing.T) {
 	n := newNode(t)
 	n.apply(t, manifestOf("web"))
 	n.run(t, "web", node.ContainerExited)
-	n.happen("web", "Exited", time.Hour) // the new agent has found it so
+	n.happen("web", "Exited", time.Hour) // found by the new agent
 	n.happen("web", "Restarting", time.Hour)
 	want := []string{"Accepted 0s", "SandboxCreated 1s", "Created 2s", "Started 3s", "Exited 4s", "Restarting 1h0m0s"}
 	if got := steps(t, n); !slices.Equal(got, want) {
@@ -116,7 +116,7 @@ func TestATimelineOutlivesItsPod(t *testing.T) {
 	}
 }
 
-func TestTheNodeSaysWhatItIsAndHowItIs(t *testing.T) {
+func TestTheNodeDescribesItself(t *testing.T) {
 	n := newNode(t)
 	n.apply(t, manifestOf("web"))
 	n.run(t, "web", node.ContainerRunning)

@@ -10,7 +10,8 @@ import (
 	"nodal/server/runs"
 )
 
-// execService lets clients into pods. The live forms are in exec_stream.go.
+// execService runs commands in containers. Live streams are in exec_stream.go,
+// attach_stream.go and forward_stream.go.
 type execService struct {
 	nodev1.UnimplementedExecServiceServer
 	pods       runs.Pods
@@ -31,7 +32,8 @@ func (s *execService) Run(ctx context.Context, r *nodev1.RunRequest) (*nodev1.Ru
 		timeout = r.GetTimeout().AsDuration()
 	}
 	if timeout <= 0 || timeout > maxRunTimeout {
-		return nil, fmt.Errorf("timeout %s: must be greater than 0 and at most %s: %w", timeout, maxRunTimeout, node.ErrInvalid)
+		return nil, fmt.Errorf("timeout %s: must be greater than 0 and at most %s: %w",
+			timeout, maxRunTimeout, node.ErrInvalid)
 	}
 	key := node.Key{Namespace: r.GetNamespace(), Name: r.GetName()}
 	run, err := runs.ForCommand(s.pods, key, r.GetContainer(), r.GetCommand())

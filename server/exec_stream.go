@@ -17,7 +17,7 @@ import (
 
 type execServerStream = grpc.BidiStreamingServer[nodev1.ExecRequest, nodev1.ExecResponse]
 
-// conversation is a client's stream as far as it is talked over.
+// conversation is the part of a client's stream that follows its first message.
 type conversation interface {
 	Context() context.Context
 	Recv() (*nodev1.ExecRequest, error)
@@ -52,7 +52,7 @@ func (s *execService) Exec(stream execServerStream) error {
 	return stream.Send(&nodev1.ExecResponse{Output: &nodev1.ExecResponse_ExitCode{ExitCode: exit}})
 }
 
-// converse connects the client to what talks, until that ends or the client is gone.
+// converse runs talk with the client's streams, until it returns or the client is gone.
 func converse(stream conversation, start *nodev1.ExecStart, talk func(context.Context, node.Streams) error) error {
 	ctx, cancel := context.WithCancelCause(stream.Context())
 	defer cancel(nil)
@@ -86,7 +86,7 @@ func execStreams(start *nodev1.ExecStart, out *execOutput) (node.Streams, *execI
 	return streams, in
 }
 
-// execOutput lets both outputs share the stream, on which one may send at a time.
+// execOutput makes both outputs take turns on the stream, which takes one message at a time.
 type execOutput struct {
 	mu     sync.Mutex
 	stream conversation
@@ -107,15 +107,15 @@ func (f writerFunc) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// execInput takes what the client sends to where it belongs.
+// execInput passes the client's messages to standard input and to the terminal.
 type execInput struct {
-	stdin     *io.PipeWriter // nil: not connected
+	stdin     *io.PipeWriter // nil if the client sends no input
 	closeRead func() error
 	sizes     chan node.TerminalSize
 }
 
-// pump ends with the client's stream. A client that half-closes has only
-// nothing more to say; one that is gone ends the command.
+// pump reads the client's stream to its end. A client that half-closes has sent all its
+// input, and the command goes on. A client that is gone ends the command.
 func (in *execInput) pump(ctx context.Context, stream conversation, cancel context.CancelCauseFunc) {
 	for {
 		message, err := stream.Recv()
@@ -143,7 +143,7 @@ func (in *execInput) take(message *nodev1.ExecRequest) error {
 		if in.stdin == nil {
 			return fmt.Errorf("exec: standard input is not connected: %w", node.ErrInvalid)
 		}
-		// The command may have ended or closed it; then the rest is not missed.
+		// A command that has ended, or has closed its input, does not need the rest.
 		_, _ = in.stdin.Write(input.Stdin)
 	case *nodev1.ExecRequest_StdinClosed:
 		in.endStdin()
@@ -157,7 +157,7 @@ func (in *execInput) take(message *nodev1.ExecRequest) error {
 
 func characters(n uint32) uint16 { return uint16(min(n, math.MaxUint16)) }
 
-// resize keeps the latest size only: those in between are of no use.
+// resize keeps the latest size only.
 func (in *execInput) resize(size node.TerminalSize) {
 	if in.sizes == nil {
 		return
@@ -175,7 +175,7 @@ func (in *execInput) endStdin() {
 	}
 }
 
-// close frees whoever still writes to a command that has ended.
+// close unblocks a write to a command that has ended.
 func (in *execInput) close() {
 	if in.closeRead != nil {
 		in.closeRead()

@@ -31,7 +31,7 @@ import (
 	"nodal/server/runs"
 )
 
-// memory is a journal that forgets, and a disk that can be full.
+// memory is a journal that keeps nothing. It can be full.
 type memory struct {
 	mu   sync.Mutex
 	full bool
@@ -150,7 +150,7 @@ func newAuth(t testing.TB, open bool) *auth.Authenticator {
 	return a
 }
 
-// tokenOf is the Authorization header of a role.
+// tokenOf returns the Authorization header of a role.
 func tokenOf(t *testing.T, role string) string {
 	t.Helper()
 	token, err := os.ReadFile(filepath.Join(credentials, "credentials", role+".token"))
@@ -165,7 +165,7 @@ func manifestOf(name string) string {
 		"spec:\n  containers:\n  - {name: main, image: registry.test/main:1}\n"
 }
 
-// apply posts a manifest and fails the test if it is not taken.
+// apply posts a manifest and fails the test if it is refused.
 func (n *node1) apply(t testing.TB, manifest string) {
 	t.Helper()
 	if got := n.do(t, "POST", "/v1/manifests", manifest); got.status != http.StatusOK {
@@ -245,7 +245,7 @@ func (n *node1) dial(t testing.TB) *grpc.ClientConn {
 	return conn
 }
 
-// scriptedRuntime answers what the test says.
+// scriptedRuntime answers as the test says.
 type scriptedRuntime struct {
 	execSync func(ctx context.Context, id string, command []string, timeout time.Duration) ([]byte, []byte, int32, error)
 	exec     func(ctx context.Context, id string, command []string, s node.Streams) (int32, error)
@@ -280,7 +280,7 @@ func (r *scriptedRuntime) Status(ctx context.Context) (node.RuntimeStatus, error
 
 func (r *scriptedRuntime) Changed() <-chan struct{} { return r.turned.Heard() }
 
-// scriptedLogs remembers what was asked and writes a line, or what the test says.
+// scriptedLogs notes the request and writes a line, unless the test says otherwise.
 type scriptedLogs struct {
 	run     node.LogRun
 	options node.LogOptions

@@ -21,7 +21,8 @@ func (s *execService) PortForward(stream forwardServerStream) error {
 	}
 	start := first.GetStart()
 	if port := start.GetPort(); port < 1 || port > 65535 {
-		return fmt.Errorf("forward port %d: the first message must name a port between 1 and 65535: %w", port, node.ErrInvalid)
+		return fmt.Errorf("forward port %d: the first message must name a port between 1 and 65535: %w",
+			port, node.ErrInvalid)
 	}
 	view, err := runs.Pod(s.pods, node.Key{Namespace: start.GetNamespace(), Name: start.GetName()})
 	if err != nil {
@@ -34,7 +35,7 @@ func (s *execService) PortForward(stream forwardServerStream) error {
 	return s.containers.PortForward(stream.Context(), sandbox.ID, start.GetPort(), &forwarded{stream: stream})
 }
 
-// forwarded is the client's end of a connection.
+// forwarded reads and writes the client's stream as one connection.
 type forwarded struct {
 	stream forwardServerStream
 	rest   []byte // of the last message

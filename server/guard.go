@@ -11,14 +11,15 @@ import (
 	"nodal/server/wire"
 )
 
-// sameOrigin refuses what a page of another site makes a browser send with the
-// user's client certificate.
+// sameOrigin refuses requests that a page of another site has a browser send, with the
+// user's own client certificate.
 func sameOrigin(next http.Handler) http.Handler {
 	protection := http.NewCrossOriginProtection()
 	return protection.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// A Kubernetes API server passes a page's WebSocket on, Origin included, with X-Forwarded-For, which no page can set on one.
+		// A Kubernetes API server passes a page's WebSocket on, Origin included. It adds
+		// X-Forwarded-For, a header that no page can set on a WebSocket.
 		if httpstream.IsUpgradeRequest(r) && r.Header.Get("X-Forwarded-For") == "" {
-			asChange := *r // a WebSocket opens by GET, which the protection takes for a mere read
+			asChange := *r // a WebSocket opens by GET, which the protection counts as a read
 			asChange.Method = http.MethodPost
 			if err := protection.Check(&asChange); err != nil {
 				wire.WriteText(w, http.StatusForbidden, err.Error())
@@ -31,15 +32,17 @@ func sameOrigin(next http.Handler) http.Handler {
 
 // asViewer gives each caller of an unauthenticated listener the same identity.
 func asViewer(next http.Handler) http.Handler {
-	viewer := auth.Identity{Name: "system:anonymous", Groups: []string{"system:unauthenticated"}, Role: auth.RoleViewer, Via: "anonymous"}
+	viewer := auth.Identity{
+		Name: "system:anonymous", Groups: []string{"system:unauthenticated"}, Role: auth.RoleViewer, Via: "anonymous",
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		next.ServeHTTP(w, r.WithContext(auth.NewContext(r.Context(), viewer)))
 	})
 }
 
-// localHost protects what is served on loopback to anybody from DNS rebinding:
-// a page may have its own name resolve to 127.0.0.1, but not change the Host
-// that the browser then sends.
+// localHost protects a loopback listener without authentication from DNS rebinding. A page
+// can have its own name resolve to 127.0.0.1, but it cannot change the Host header that the
+// browser then sends.
 func localHost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if onLoopback(r) && !isLocalName(r.Host) {

@@ -29,7 +29,7 @@ func TestPagesOfOtherSitesChangeNothing(t *testing.T) {
 	}
 }
 
-func TestALoopbackPortListensToLocalNamesOnly(t *testing.T) {
+func TestALoopbackPortAnswersLocalNamesOnly(t *testing.T) {
 	n := newNode(t)
 	serve := func(local, host string) int {
 		address, err := net.ResolveTCPAddr("tcp", local)
@@ -61,7 +61,7 @@ func TestALoopbackPortListensToLocalNamesOnly(t *testing.T) {
 	}
 }
 
-// Whoever gets as far as the pod is told that there is none.
+// A request that is let through gets 404, as there is no such pod.
 func TestPagesOfOtherSitesOpenNoWebSocket(t *testing.T) {
 	n := newNode(t)
 	for _, c := range []struct {

@@ -15,36 +15,39 @@ import (
 	"nodal/server/wire"
 )
 
-// Images are the images on the machine.
+// Images reads and changes the images on the machine.
 type Images interface {
 	List(context.Context) ([]node.LocalImage, error)
-	// Pulls are the pulls under way.
+	// Pulls returns the pulls under way.
 	Pulls(context.Context) []node.Pull
-	// PrunePlan says what Prune would remove; Prune answers what it has removed.
+	// PrunePlan returns what Prune would remove. Prune returns what it has removed.
 	PrunePlan(context.Context) ([]node.ImageRemoval, error)
 	Prune(context.Context) ([]node.ImageRemoval, error)
-	// Remove removes the image of a name or id that nothing uses, and answers which
-	// it was.
+	// Remove removes and returns the image of a name or id, unless it is in use.
 	Remove(ctx context.Context, image string) (node.LocalImage, error)
-	// Import reads a tarball and has its images ready for pods. A name stands for
-	// the tarball's own. Tell is called now and then, by the calling goroutine.
-	Import(ctx context.Context, tarball io.Reader, name string, tell func(node.ImportProgress)) ([]node.ImportedImage, error)
+	// Import reads a tarball and makes its images ready for pods. A name replaces the
+	// tarball's own. Import calls tell now and then, in the caller's goroutine.
+	Import(ctx context.Context, tarball io.Reader, name string, tell func(node.ImportProgress)) (
+		[]node.ImportedImage, error)
 }
 
-// imageService shows images and takes new ones in.
+// imageService lists, imports and removes images.
 type imageService struct {
 	nodev1.UnimplementedImagesServiceServer
 	images  Images
-	idle    time.Duration // for which nothing of a tarball may come
+	idle    time.Duration // bounds the pause between two parts of a tarball
 	stopped <-chan struct{}
 }
 
 var _ nodev1.ImagesServiceServer = (*imageService)(nil)
 
-const tellInterval = 200 * time.Millisecond // between two words on progress
+// progressInterval keeps two messages about progress apart.
+const progressInterval = 200 * time.Millisecond
 
-// ListImages lists what the runtime has.
-func (s *imageService) ListImages(ctx context.Context, _ *nodev1.ListImagesRequest) (*nodev1.ListImagesResponse, error) {
+// ListImages lists the images of the runtime.
+func (s *imageService) ListImages(
+	ctx context.Context, _ *nodev1.ListImagesRequest,
+) (*nodev1.ListImagesResponse, error) {
 	images, err := s.images.List(ctx)
 	if err != nil {
 		return nil, err
@@ -85,20 +88,26 @@ func shownPull(p node.Pull) *nodev1.Pull {
 	return shown
 }
 
-// GetPrunePlan says what PruneImages would remove.
-func (s *imageService) GetPrunePlan(ctx context.Context, _ *nodev1.GetPrunePlanRequest) (*nodev1.GetPrunePlanResponse, error) {
+// GetPrunePlan returns the images that PruneImages would remove.
+func (s *imageService) GetPrunePlan(
+	ctx context.Context, _ *nodev1.GetPrunePlanRequest,
+) (*nodev1.GetPrunePlanResponse, error) {
 	images, err := s.images.PrunePlan(ctx)
 	return &nodev1.GetPrunePlanResponse{Images: shownPruned(images)}, err
 }
 
-// PruneImages removes what nothing uses.
-func (s *imageService) PruneImages(ctx context.Context, _ *nodev1.PruneImagesRequest) (*nodev1.PruneImagesResponse, error) {
+// PruneImages removes the images that nothing uses.
+func (s *imageService) PruneImages(
+	ctx context.Context, _ *nodev1.PruneImagesRequest,
+) (*nodev1.PruneImagesResponse, error) {
 	images, err := s.images.Prune(ctx)
 	return &nodev1.PruneImagesResponse{Images: shownPruned(images)}, err
 }
 
 // RemoveImage removes one image under all of its names.
-func (s *imageService) RemoveImage(ctx context.Context, request *nodev1.RemoveImageRequest) (*nodev1.RemoveImageResponse, error) {
+func (s *imageService) RemoveImage(
+	ctx context.Context, request *nodev1.RemoveImageRequest,
+) (*nodev1.RemoveImageResponse, error) {
 	if request.GetImage() == "" {
 		return nil, fmt.Errorf("remove image: image is required: %w", node.ErrInvalid)
 	}
@@ -137,7 +146,7 @@ func (s *imageService) ImportImages(stream importServerStream) error {
 	}()
 	in := newImportInput(s.idle, cancel)
 	defer in.close()
-	stop := context.AfterFunc(ctx, in.close) // frees who waits for the next chunk
+	stop := context.AfterFunc(ctx, in.close) // unblocks a read of the next chunk
 	defer stop()
 	go in.pump(stream, first)
 	images, err := s.images.Import(ctx, in, first.GetName(), sendProgress(stream))
@@ -150,11 +159,12 @@ func (s *imageService) ImportImages(stream importServerStream) error {
 	return stream.Send(&nodev1.ImportImagesResponse{Output: &nodev1.ImportImagesResponse_Result{Result: importResult(images)}})
 }
 
-// sendProgress tells of progress, but not more often than somebody can read it.
+// sendProgress returns a function that sends progress, at most once an interval. An image
+// that is ready is always reported.
 func sendProgress(stream importServerStream) func(node.ImportProgress) {
 	var last time.Time
 	return func(p node.ImportProgress) {
-		if p.Reference == "" && time.Since(last) < tellInterval {
+		if p.Reference == "" && time.Since(last) < progressInterval {
 			return
 		}
 		last = time.Now()
@@ -168,14 +178,15 @@ func sendProgress(stream importServerStream) func(node.ImportProgress) {
 func importResult(images []node.ImportedImage) *nodev1.ImportResult {
 	result := &nodev1.ImportResult{}
 	for _, i := range images {
-		result.Images = append(result.Images, &nodev1.ImportedImage{Reference: i.Reference, Digest: i.Digest, Id: i.ID, Size: i.Size})
+		result.Images = append(result.Images,
+			&nodev1.ImportedImage{Reference: i.Reference, Digest: i.Digest, Id: i.ID, Size: i.Size})
 	}
 	return result
 }
 
 type importServerStream = grpc.BidiStreamingServer[nodev1.ImportImagesRequest, nodev1.ImportImagesResponse]
 
-// importInput is the chunks of a stream, to be read as one tarball.
+// importInput reads the chunks of a stream as one tarball.
 type importInput struct {
 	*io.PipeReader
 	chunks *io.PipeWriter
@@ -189,7 +200,7 @@ func newImportInput(idle time.Duration, cancel context.CancelCauseFunc) *importI
 	return in
 }
 
-// pump ends with the client's stream, or when its reader has stopped.
+// pump copies the client's stream until it ends or the tarball is no longer read.
 func (in *importInput) pump(stream importServerStream, message *nodev1.ImportImagesRequest) {
 	for {
 		if _, err := in.chunks.Write(message.GetChunk()); err != nil {
@@ -211,8 +222,8 @@ func (in *importInput) pump(stream importServerStream, message *nodev1.ImportIma
 	}
 }
 
-// next waits for a chunk, but not for ever: a client that was forgotten would hold
-// what was read so far on the disk.
+// next waits for a chunk, but not for ever: until a silent client is given up, all that it
+// has sent stays on the disk.
 func (in *importInput) next(stream importServerStream) (*nodev1.ImportImagesRequest, error) {
 	late := time.AfterFunc(in.idle, func() {
 		in.cancel(fmt.Errorf("no part of the tarball came for %s: %w", in.idle, context.DeadlineExceeded))
@@ -221,5 +232,5 @@ func (in *importInput) next(stream importServerStream) (*nodev1.ImportImagesRequ
 	return stream.Recv()
 }
 
-// close frees whoever still reads or writes.
+// close unblocks pending reads and writes.
 func (in *importInput) close() { in.PipeReader.Close() }

@@ -91,7 +91,7 @@ func TestImagesAreListed(t *testing.T) {
 	}
 }
 
-func TestPullsAreListedWithWhatIsKnownOfThem(t *testing.T) {
+func TestPullsAreListedWithProgressAndWaiters(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	web := node.PullWaiter{Pod: node.Key{Namespace: "default", Name: "web"}, UID: "u1", Container: "main"}
 	n := newNode(t, withImages(&scriptedImages{pulls: []node.Pull{
@@ -242,8 +242,7 @@ func TestProgressComesWhileTheBodyStillGoes(t *testing.T) {
 	}
 }
 
-// TestAnAnswerDoesNotWaitForTheBody: a refusal is there at once, though the
-// client never ends its body.
+// TestAnAnswerDoesNotWaitForTheBody has the import refused while the client still sends.
 func TestAnAnswerDoesNotWaitForTheBody(t *testing.T) {
 	refused := fmt.Errorf("the runtime is not this node's own: %w", node.ErrConflict)
 	n := newNode(t, withImages(&scriptedImages{begin: func(func(node.ImportProgress)) error { return refused }}))
@@ -266,7 +265,7 @@ func TestAnAnswerDoesNotWaitForTheBody(t *testing.T) {
 	}
 }
 
-func TestABodyThatBreaksOffIsNoTarball(t *testing.T) {
+func TestABodyThatBreaksOffIsNotImported(t *testing.T) {
 	images := &scriptedImages{}
 	n := newNode(t, withImages(images))
 	r := httptest.NewRequestWithContext(t.Context(), "POST", "/v1/images:import",
@@ -306,7 +305,7 @@ func TestATarballIsImportedByGRPC(t *testing.T) {
 	}
 }
 
-func TestANameComesFirstOrNotAtAll(t *testing.T) {
+func TestANameComesInTheFirstMessageOnly(t *testing.T) {
 	client := nodev1.NewImagesServiceClient(newNode(t, withImages(&scriptedImages{})).dial(t))
 	stream, err := client.ImportImages(t.Context())
 	if err != nil {
@@ -355,7 +354,7 @@ func (s *silent) Recv() (*nodev1.ImportImagesRequest, error) {
 	return nil, s.ctx.Err()
 }
 
-func TestAClientThatWasForgottenIsGivenUp(t *testing.T) {
+func TestASilentClientIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -368,7 +367,7 @@ func TestAClientThatWasForgottenIsGivenUp(t *testing.T) {
 	})
 }
 
-func TestAConnectionGoesOnAfterAnImport(t *testing.T) {
+func TestAConnectionServesRequestsAfterAnImport(t *testing.T) {
 	n := newNode(t, withImages(&scriptedImages{}))
 	front := httptest.NewServer(n.server.HTTP())
 	defer front.Close()

@@ -19,7 +19,9 @@ import (
 func chains(
 	f Front, rights map[string]auth.Verb, log *slog.Logger,
 ) ([]grpc.UnaryServerInterceptor, []grpc.StreamServerInterceptor) {
-	unary := func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
+	unary := func(
+		ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler,
+	) (resp any, err error) {
 		defer recovered(ctx, log, info.FullMethod, &err)
 		resp, err = handler(ctx, req)
 		if err != nil {

@@ -13,7 +13,7 @@ import (
 	"nodal/server/wire"
 )
 
-// logService streams logs. Package runs decides which run is meant.
+// logService streams logs. Package runs finds the run and reads its log.
 type logService struct {
 	nodev1.UnimplementedLogsServiceServer
 	runs runs.Logs
@@ -54,7 +54,8 @@ func (l *logSender) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Flush sends a first message, so that whoever follows a silent container learns at once that it works.
+// Flush sends a first message, so that a client that follows a silent container learns at
+// once that it is connected.
 func (l *logSender) Flush() error {
 	if l.begun {
 		return nil

@@ -200,7 +200,7 @@ func TestAFollowedLogEndsWithTheServer(t *testing.T) {
 	}
 }
 
-// discard is a client with an endless appetite.
+// discard is a client that reads everything.
 type discard struct{ header http.Header }
 
 func (d *discard) Header() http.Header         { return d.header }

@@ -15,7 +15,7 @@ import (
 	"nodal/node/manifest"
 )
 
-// named is as much of an object as it takes to delete it.
+// named holds the fields that identify an object.
 type named struct {
 	metav1.TypeMeta `json:",inline"`
 	Metadata        struct {
@@ -25,13 +25,13 @@ type named struct {
 	Items []json.RawMessage `json:"items"`
 }
 
-// names holds the names in a bundle.
+// names holds the pods and objects that a bundle names.
 type names struct {
 	pods    []node.Key
 	objects []node.ObjectRef
 }
 
-// namesIn looks at nothing else in a bundle.
+// namesIn reads the names in a bundle, and checks nothing else of it.
 func namesIn(text string) (names, error) {
 	decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(text), 4096)
 	var found names
@@ -87,7 +87,7 @@ func (n *names) add(document int, raw json.RawMessage) error {
 	return nil
 }
 
-// withKind completes an item of a PodList, which need not say what it is.
+// withKind adds the kind to an item of a PodList, where it may be missing.
 func withKind(item json.RawMessage, list string) json.RawMessage {
 	var fields map[string]json.RawMessage
 	if list != "PodList" || json.Unmarshal(item, &fields) != nil || fields["kind"] != nil {

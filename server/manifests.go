@@ -11,7 +11,7 @@ import (
 	"nodal/node/manifest"
 )
 
-// manifestService takes bundles, whole or not at all.
+// manifestService applies and deletes bundles, whole or not at all.
 type manifestService struct {
 	nodev1.UnimplementedManifestsServiceServer
 	intake intake.Intake
@@ -21,7 +21,7 @@ type manifestService struct {
 
 var _ nodev1.ManifestsServiceServer = (*manifestService)(nil)
 
-// Apply makes the node want what the bundle says.
+// Apply makes the bundle the desired state of its pods and objects.
 func (s *manifestService) Apply(_ context.Context, r *nodev1.ApplyRequest) (*nodev1.ApplyResponse, error) {
 	deliveries, err := deliver(r.GetManifest(), s.limit, manifest.Options{IfEmpty: howToSend})
 	if err != nil {
@@ -37,7 +37,7 @@ func (s *manifestService) Apply(_ context.Context, r *nodev1.ApplyRequest) (*nod
 	return &nodev1.ApplyResponse{Outcomes: outcomesOf(outcomes), Revision: revision}, nil
 }
 
-// Plan answers what Apply would do.
+// Plan returns what Apply would do.
 func (s *manifestService) Plan(_ context.Context, r *nodev1.PlanRequest) (*nodev1.PlanResponse, error) {
 	deliveries, err := deliver(r.GetManifest(), s.limit, manifest.Options{IfEmpty: howToSend})
 	if err != nil {
@@ -50,10 +50,10 @@ func (s *manifestService) Plan(_ context.Context, r *nodev1.PlanRequest) (*nodev
 	return &nodev1.PlanResponse{Outcomes: outcomesOf(outcomes)}, nil
 }
 
-// Delete deletes what the bundle names. It need not be valid, so that a
-// manifest of yesterday can still be deleted by tomorrow's rules.
+// Delete deletes the pods and objects that the bundle names. The bundle need not be valid:
+// a manifest from before a rule can be deleted after it.
 func (s *manifestService) Delete(_ context.Context, r *nodev1.DeleteRequest) (*nodev1.DeleteResponse, error) {
-	if err := fits(r.GetManifest(), s.limit); err != nil {
+	if err := checkSize(r.GetManifest(), s.limit); err != nil {
 		return nil, err
 	}
 	grace, err := graceOf(r.GracePeriodSeconds)
@@ -71,10 +71,11 @@ func (s *manifestService) Delete(_ context.Context, r *nodev1.DeleteRequest) (*n
 	return &nodev1.DeleteResponse{Outcomes: outcomesOf(outcomes), Revision: revision}, nil
 }
 
-// howToSend follows the answer to a request without a manifest.
+// howToSend ends the error for a request without a manifest.
 const howToSend = "send the manifest as the body of the request: curl --data-binary @FILE"
 
-func fits(text string, limit int) error {
+// checkSize refuses a manifest that is too large.
+func checkSize(text string, limit int) error {
 	if len(text) > limit {
 		return fmt.Errorf("manifest of %d bytes: at most %d are taken: %w", len(text), limit, node.ErrTooLarge)
 	}
@@ -83,7 +84,7 @@ func fits(text string, limit int) error {
 
 // deliver decodes a bundle for the intake.
 func deliver(text string, limit int, opts manifest.Options) ([]intake.Delivery, error) {
-	if err := fits(text, limit); err != nil {
+	if err := checkSize(text, limit); err != nil {
 		return nil, err
 	}
 	docs, err := manifest.Decode([]byte(text), opts)

@@ -12,7 +12,7 @@ import (
 	"nodal/node/store"
 )
 
-func TestAManifestIsTakenInEveryFormThatCurlSends(t *testing.T) {
+func TestAManifestIsAcceptedInEveryFormThatCurlSends(t *testing.T) {
 	asJSON := `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web"},"spec":{"containers":[{"name":"main","image":"a:1"}]}}`
 	cases := []struct{ contentType, body string }{
 		{"", manifestOf("web")},
@@ -33,7 +33,7 @@ func TestAManifestIsTakenInEveryFormThatCurlSends(t *testing.T) {
 	}
 }
 
-func TestABodyIsTakenAsItIs(t *testing.T) {
+func TestABodyIsReadAsItStands(t *testing.T) {
 	n := newNode(t)
 	const told = `send the body as it is, without Content-Encoding`
 	for _, c := range []struct {
@@ -55,7 +55,7 @@ func TestABodyIsTakenAsItIs(t *testing.T) {
 	}
 }
 
-// results are the outcomes of an answer, in short.
+// results returns the outcomes of an answer, in short.
 func results(t *testing.T, a answer) []string {
 	t.Helper()
 	var decoded struct {
@@ -71,7 +71,7 @@ func results(t *testing.T, a answer) []string {
 	return all
 }
 
-func TestApplyPlanAndDeleteSayWhatBecomesOfEachPod(t *testing.T) {
+func TestApplyPlanAndDeleteReportTheResultOfEachPod(t *testing.T) {
 	n := newNode(t)
 	n.apply(t, manifestOf("a"))
 	changed := strings.Replace(manifestOf("a"), "app: a", "app: z", 1)

@@ -32,7 +32,7 @@ type nodeService struct {
 
 var _ nodev1.NodeServiceServer = (*nodeService)(nil)
 
-// GetNode says what this node is and how it is.
+// GetNode describes this node and its present state.
 func (s *nodeService) GetNode(ctx context.Context, _ *nodev1.GetNodeRequest) (*nodev1.GetNodeResponse, error) {
 	return s.describe(ctx), nil
 }
@@ -101,7 +101,8 @@ func (s *nodeService) count(views []store.View) *nodev1.PodCounts {
 }
 
 func sourceOf(state store.SourceState, pods int32) *nodev1.Source {
-	source := &nodev1.Source{Name: string(state.Source), Location: state.Location, Ready: !state.Delivered.IsZero(), Pods: pods}
+	source := &nodev1.Source{Name: string(state.Source), Location: state.Location, Ready: !state.Delivered.IsZero(),
+		Pods: pods}
 	if source.Ready {
 		source.DeliveredAt = timestamppb.New(state.Delivered)
 	}
@@ -114,8 +115,10 @@ func sourceOf(state store.SourceState, pods int32) *nodev1.Source {
 	return source
 }
 
-// ListCapabilities says what becomes of each field of a pod.
-func (s *nodeService) ListCapabilities(context.Context, *nodev1.ListCapabilitiesRequest) (*nodev1.ListCapabilitiesResponse, error) {
+// ListCapabilities returns whether each field of a pod is honoured, ignored or refused.
+func (s *nodeService) ListCapabilities(
+	context.Context, *nodev1.ListCapabilitiesRequest,
+) (*nodev1.ListCapabilitiesResponse, error) {
 	answer := &nodev1.ListCapabilitiesResponse{}
 	for _, entry := range capability.Table() {
 		answer.Capabilities = append(answer.Capabilities, &nodev1.Capability{

@@ -8,16 +8,19 @@ import (
 	"nodal/node"
 )
 
-// GetLogLevel says how much the agent logs.
+// GetLogLevel returns how much the agent logs.
 func (s *nodeService) GetLogLevel(context.Context, *nodev1.GetLogLevelRequest) (*nodev1.GetLogLevelResponse, error) {
 	return &nodev1.GetLogLevelResponse{Verbosity: new(s.verbosity.Level())}, nil
 }
 
-// SetLogLevel changes it. The kubelet's path for that is /debug/flags/v.
-func (s *nodeService) SetLogLevel(_ context.Context, r *nodev1.SetLogLevelRequest) (*nodev1.SetLogLevelResponse, error) {
+// SetLogLevel changes how much the agent logs. The kubelet's path for that is /debug/flags/v.
+func (s *nodeService) SetLogLevel(
+	_ context.Context, r *nodev1.SetLogLevelRequest,
+) (*nodev1.SetLogLevelResponse, error) {
 	switch {
 	case s.fixed:
-		return nil, fmt.Errorf("change how much is logged: enableDebugFlagsHandler is off: %w", node.ErrDenied)
+		return nil, fmt.Errorf("verbosity: enableDebugFlagsHandler is off; set it in the configuration file: %w",
+			node.ErrDenied)
 	case r.Verbosity == nil:
 		return nil, fmt.Errorf("verbosity is required: %w", node.ErrInvalid)
 	case r.GetVerbosity() < 0:

@@ -11,11 +11,13 @@ import (
 	"nodal/server/wire"
 )
 
-// A node whose pods start by the hundred is told ten times a second.
+// nodeWatchPause bounds a watch to ten messages a second while pods start by the hundred.
 const nodeWatchPause = 100 * time.Millisecond
 
-// WatchNode sends the node as it is, and anew whenever something of it has changed.
-func (s *nodeService) WatchNode(_ *nodev1.WatchNodeRequest, stream grpc.ServerStreamingServer[nodev1.WatchNodeResponse]) error {
+// WatchNode sends the node at first, and again after each change.
+func (s *nodeService) WatchNode(
+	_ *nodev1.WatchNodeRequest, stream grpc.ServerStreamingServer[nodev1.WatchNodeResponse],
+) error {
 	ctx := stream.Context()
 	var sent *nodev1.GetNodeResponse
 	for {
@@ -54,7 +56,7 @@ func (s *nodeService) pause(ctx context.Context) error {
 	}
 }
 
-// timeless is the node without what is different each time that somebody looks.
+// timeless returns the node without the fields that differ from read to read.
 func timeless(n *nodev1.GetNodeResponse) *nodev1.GetNodeResponse {
 	n = proto.CloneOf(n)
 	n.Revision = 0

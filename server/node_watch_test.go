@@ -30,7 +30,7 @@ type nodeReader struct {
 	grpc.ServerStream
 	ctx  context.Context
 	sent chan *nodev1.GetNodeResponse
-	says atomic.Pointer[runtimeWord] // what the runtime says of itself
+	says atomic.Pointer[runtimeWord] // the runtime's status
 	left atomic.Int64                // of the disk, of which 10 have to be
 }
 
@@ -50,7 +50,7 @@ func (r *nodeReader) Send(m *nodev1.WatchNodeResponse) error {
 	}
 }
 
-// next is the next message, and nil if none comes within the time.
+// next returns the next message, or nil if none comes within the time.
 func (r *nodeReader) next(within time.Duration) *nodev1.GetNodeResponse {
 	select {
 	case n := <-r.sent:
@@ -60,10 +60,10 @@ func (r *nodeReader) next(within time.Duration) *nodev1.GetNodeResponse {
 	}
 }
 
-// vitalsLook bounds how long a change goes unseen that no event tells of.
+// vitalsLook bounds how long a change without an event goes unseen.
 const vitalsLook = 10 * time.Second
 
-// watchNode runs the test beside a watch of the node, on a clock of their own.
+// watchNode runs the test beside a watch of the node, with a simulated clock.
 func watchNode(t *testing.T, test func(t *testing.T, n *node1, r *nodeReader)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -101,7 +101,7 @@ func watchNode(t *testing.T, test func(t *testing.T, n *node1, r *nodeReader)) {
 	})
 }
 
-func TestANodeWatchTellsOfAnotherOffer(t *testing.T) {
+func TestANodeWatchReportsAnotherOffer(t *testing.T) {
 	watchNode(t, func(t *testing.T, n *node1, r *nodeReader) {
 		cpus := func(count string) offer.Offer {
 			list := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(count)}
@@ -123,7 +123,7 @@ func TestANodeWatchTellsOfAnotherOffer(t *testing.T) {
 	})
 }
 
-func TestANodeWatchTellsWhatChangesAndNothingElse(t *testing.T) {
+func TestANodeWatchReportsChangesOnly(t *testing.T) {
 	watchNode(t, func(t *testing.T, n *node1, r *nodeReader) {
 		n.sources.Failed(node.SourceFile, store.SourceError{Origin: "/etc/pods", Message: "gone", Time: testNow})
 		if told := r.next(time.Second); len(told.GetSources()[0].GetErrors()) != 1 {
@@ -149,7 +149,7 @@ func TestANodeWatchTellsWhatChangesAndNothingElse(t *testing.T) {
 	})
 }
 
-func TestANodeWatchTellsOfTheRuntime(t *testing.T) {
+func TestANodeWatchReportsTheRuntime(t *testing.T) {
 	watchNode(t, func(t *testing.T, n *node1, r *nodeReader) {
 		r.says.Store(&runtimeWord{err: errors.New("nobody there")})
 		n.runtime.turned.Ring()
@@ -161,14 +161,14 @@ func TestANodeWatchTellsOfTheRuntime(t *testing.T) {
 		if told := r.next(time.Second).GetRuntime(); !told.GetReady() || told.GetNetworkReady() {
 			t.Errorf("the runtime is back without network: told %v", told)
 		}
-		r.says.Store(&runtimeWord{RuntimeStatus: node.RuntimeStatus{Ready: true, NetworkReady: true}}) // of which no runtime tells
+		r.says.Store(&runtimeWord{RuntimeStatus: node.RuntimeStatus{Ready: true, NetworkReady: true}}) // without an event of the runtime
 		if told := r.next(vitalsLook + time.Second).GetRuntime(); !told.GetNetworkReady() {
 			t.Errorf("the network is there: told %v", told)
 		}
 	})
 }
 
-// conditions lists the node's conditions, in short.
+// conditions returns the node's conditions, in short.
 func conditions(n *nodev1.GetNodeResponse) string {
 	var text []string
 	for _, c := range n.GetConditions() {
@@ -177,7 +177,7 @@ func conditions(n *nodev1.GetNodeResponse) string {
 	return strings.Join(text, " ")
 }
 
-func TestANodeWatchTellsOfConditions(t *testing.T) {
+func TestANodeWatchReportsConditions(t *testing.T) {
 	watchNode(t, func(t *testing.T, n *node1, r *nodeReader) {
 		began := time.Now()
 		r.left.Store(9) // without an event

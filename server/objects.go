@@ -18,8 +18,8 @@ import (
 	"nodal/server/auth"
 )
 
-// objects lists, shows, takes and deletes what pods use. All services of such objects
-// are built on it.
+// objects lists, shows, applies and deletes objects that pods use, such as ConfigMaps. All
+// their services are built on it.
 type objects struct {
 	store  *store.Store
 	intake intake.Intake
@@ -29,12 +29,12 @@ type objects struct {
 
 // shown is an object as one caller may see it.
 type shown struct {
-	*node.Object          // without the values that the caller may not see
+	*node.Object          // without the values that are hidden from the caller
 	keys         []string // of all values
 }
 
-// mayShow returns an object with its values, or without them where they are hidden.
-func mayShow(o *node.Object, values bool) shown {
+// asShown returns an object with its values. Without values, those of a Secret are removed.
+func asShown(o *node.Object, values bool) shown {
 	s := shown{Object: o, keys: slices.Sorted(maps.Keys(o.Data()))}
 	if kind, _ := node.KindNamed(string(o.Kind)); kind.Hide != nil && !values {
 		s.Object = o.Clone()
@@ -44,16 +44,16 @@ func mayShow(o *node.Object, values bool) shown {
 	return s
 }
 
-// seesValues says whether the caller may see the values of Secrets.
+// seesValues reports whether the caller may see the values of Secrets.
 func seesValues(ctx context.Context) bool { return auth.Require(ctx, auth.Admin) == nil }
 
-// get shows one object, the values of a Secret to an admin alone.
+// get returns one object. Only an admin sees the values of a Secret.
 func (s objects) get(ctx context.Context, ref node.ObjectRef) (shown, error) {
 	object, ok := s.store.Object(ref)
 	if !ok {
 		return shown{}, fmt.Errorf("%s: %w", ref, node.ErrNotFound)
 	}
-	return mayShow(object, seesValues(ctx)), nil
+	return asShown(object, seesValues(ctx)), nil
 }
 
 // list returns the objects of a kind in all namespaces, or in one.
@@ -65,15 +65,16 @@ func (s objects) list(kind node.ObjectKind, namespace string) ([]*node.Object, i
 	return all, revision
 }
 
-// put takes the manifest of one object, the one that the path names. The answer repeats
-// no value of a Secret.
+// put applies the manifest of the one object that the path names. The answer repeats no
+// value of a Secret.
 func (s objects) put(ref node.ObjectRef, text string) (*nodev1.Outcome, shown, error) {
 	deliveries, err := deliver(text, s.limit, manifest.Options{Namespace: ref.Namespace})
 	if err != nil {
 		return nil, shown{}, err
 	}
 	if len(deliveries) != 1 || deliveries[0].Object == nil {
-		return nil, shown{}, fmt.Errorf("the manifest of %s does not hold one %s and nothing else: %w", ref, ref.Kind, node.ErrInvalid)
+		return nil, shown{}, fmt.Errorf("the manifest of %s does not hold one %s and nothing else: %w", ref, ref.Kind,
+			node.ErrInvalid)
 	}
 	if got := deliveries[0].Object.Ref(); got != ref {
 		return nil, shown{}, fmt.Errorf("the manifest is of %s, but the path names %s: %w", got, ref, node.ErrInvalid)
@@ -86,12 +87,12 @@ func (s objects) put(ref node.ObjectRef, text string) (*nodev1.Outcome, shown, e
 	if !ok {
 		return nil, shown{}, fmt.Errorf("%s: %w", ref, node.ErrNotFound)
 	}
-	return outcomeOf(outcomes[0]), mayShow(object, false), nil
+	return outcomeOf(outcomes[0]), asShown(object, false), nil
 }
 
 func (s objects) delete(ref node.ObjectRef) error { return s.intake.DeleteObject(ref, s.now()) }
 
-// asStruct is an object as Kubernetes shows it.
+// asStruct returns an object as Kubernetes shows it.
 func asStruct(o shown) (*structpb.Struct, error) {
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o.Value)
 	if err != nil {

@@ -23,8 +23,10 @@ type objectService struct {
 
 var _ nodev1.ObjectsServiceServer = (*objectService)(nil)
 
-// ListObjects shows the selected objects of a kind.
-func (s *objectService) ListObjects(ctx context.Context, r *nodev1.ListObjectsRequest) (*nodev1.ListObjectsResponse, error) {
+// ListObjects returns the selected objects of a kind.
+func (s *objectService) ListObjects(
+	ctx context.Context, r *nodev1.ListObjectsRequest,
+) (*nodev1.ListObjectsResponse, error) {
 	kind, err := kindNamed(r.GetKind())
 	if err != nil {
 		return nil, err
@@ -45,7 +47,7 @@ func (s *objectService) ListObjects(ctx context.Context, r *nodev1.ListObjectsRe
 		if !chosen.matchesObject(o) {
 			continue
 		}
-		message, err := s.message(mayShow(o, r.GetValues()))
+		message, err := s.message(asShown(o, r.GetValues()))
 		if err != nil {
 			return nil, err
 		}
@@ -54,7 +56,7 @@ func (s *objectService) ListObjects(ctx context.Context, r *nodev1.ListObjectsRe
 	return answer, nil
 }
 
-// GetObject shows one object.
+// GetObject returns one object.
 func (s *objectService) GetObject(ctx context.Context, r *nodev1.GetObjectRequest) (*nodev1.GetObjectResponse, error) {
 	ref, err := refOf(r)
 	if err != nil {
@@ -68,7 +70,7 @@ func (s *objectService) GetObject(ctx context.Context, r *nodev1.GetObjectReques
 	return &nodev1.GetObjectResponse{Object: message}, err
 }
 
-// PutObject applies a manifest of one object, the one that the path names.
+// PutObject applies the manifest of the one object that the path names.
 func (s *objectService) PutObject(_ context.Context, r *nodev1.PutObjectRequest) (*nodev1.PutObjectResponse, error) {
 	ref, err := refOf(r)
 	if err != nil {
@@ -83,7 +85,9 @@ func (s *objectService) PutObject(_ context.Context, r *nodev1.PutObjectRequest)
 }
 
 // DeleteObject deletes one object.
-func (s *objectService) DeleteObject(_ context.Context, r *nodev1.DeleteObjectRequest) (*nodev1.DeleteObjectResponse, error) {
+func (s *objectService) DeleteObject(
+	_ context.Context, r *nodev1.DeleteObjectRequest,
+) (*nodev1.DeleteObjectResponse, error) {
 	ref, err := refOf(r)
 	if err != nil {
 		return nil, err
@@ -117,7 +121,7 @@ func (s *objectService) WatchObjects(
 			message := &nodev1.WatchObjectsResponse{Type: kind, Revision: revision}
 			if o != nil {
 				var err error
-				if message.Object, err = s.message(mayShow(*o, r.GetValues())); err != nil {
+				if message.Object, err = s.message(asShown(*o, r.GetValues())); err != nil {
 					return err
 				}
 			}
@@ -151,7 +155,7 @@ func objectItem(c store.ObjectChange) item[*node.Object] {
 	}
 }
 
-// message is an object as ObjectsService shows it.
+// message returns an object as ObjectsService shows it.
 func (s *objectService) message(o shown) (*nodev1.Object, error) {
 	object, err := asStruct(o)
 	if err != nil {
@@ -186,7 +190,7 @@ func kindNamed(name string) (node.Kind, error) {
 	return kind, nil
 }
 
-// kindsNamed returns all kinds where none is named.
+// kindsNamed returns the named kinds, or all if none is named.
 func kindsNamed(names []string) ([]node.ObjectKind, error) {
 	var kinds []node.ObjectKind
 	for _, name := range names {
@@ -204,7 +208,7 @@ func kindsNamed(names []string) ([]node.ObjectKind, error) {
 	return kinds, nil
 }
 
-// refOf reads which object a request names.
+// refOf returns the object that a request names. Its namespace has to fit the kind.
 func refOf(r interface {
 	GetKind() string
 	GetNamespace() string

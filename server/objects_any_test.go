@@ -22,7 +22,7 @@ const (
 	value         = "czNjcmV0" // s3cret in base64
 )
 
-func TestOneServiceListsShowsTakesAndDeletesEveryKind(t *testing.T) {
+func TestOneServiceListsShowsAppliesAndDeletesEveryKind(t *testing.T) {
 	for _, c := range []struct{ kind, path, list, manifest, want string }{
 		{"configmaps", "/v1/namespaces/default/objects/configmaps/settings", "/v1/objects/configmaps", configManifest, `"mode":"fast"`},
 		{"its name in manifests", "/v1/namespaces/default/objects/ConfigMap/settings", "/v1/namespaces/default/objects/ConfigMap", configManifest, `"keys":["mode","raw"]`},
@@ -71,7 +71,7 @@ func TestTypedServicesAndTheServiceOfAllKindsShowTheSameObjects(t *testing.T) {
 	}
 }
 
-func TestAnObjectIsNamedAsItsKindWantsIt(t *testing.T) {
+func TestARequestNamesANamespaceIfTheKindHasThem(t *testing.T) {
 	n := newNode(t)
 	for _, c := range []struct{ name, method, path, want string }{
 		{"a kind that there is not", "GET", "/v1/objects/pods/web", `kind \"pods\" is none of [configmaps`},
@@ -161,7 +161,7 @@ func (n *node1) drop(t *testing.T, ref node.ObjectRef) {
 	}
 }
 
-func TestAWatchOfObjectsTellsThePresentAndThenEachChange(t *testing.T) {
+func TestAWatchOfObjectsSendsThePresentAndThenEachChange(t *testing.T) {
 	n := newNode(t)
 	n.apply(t, configManifest)
 	w := n.watchObjects(t, t.Context(), &nodev1.WatchObjectsRequest{})
@@ -299,7 +299,7 @@ func TestAWatchShowsNoValuesOfSecretsUnlessAnAdminAsks(t *testing.T) {
 	}
 }
 
-func TestAWatchOfObjectsOverHTTPIsALineOrAnEventAMessage(t *testing.T) {
+func TestAWatchOfObjectsOverHTTPSendsALineOrAnEventPerMessage(t *testing.T) {
 	n := newNode(t)
 	n.apply(t, configManifest)
 	at := n.store.Revision()

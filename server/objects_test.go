@@ -16,7 +16,7 @@ const (
 	secretManifest = "apiVersion: v1\nkind: Secret\nmetadata: {name: login, namespace: shop}\nstringData: {password: s3cret}\n"
 )
 
-func TestObjectsOfABundleAreTakenAndShown(t *testing.T) {
+func TestObjectsOfABundleAreShown(t *testing.T) {
 	n := newNode(t)
 	got := n.do(t, "POST", "/v1/manifests", configManifest+"---\n"+secretManifest+"---\n"+manifestOf("web"))
 	for _, want := range []string{`"kind":"ConfigMap"`, `"kind":"Secret"`, `"kind":"Pod"`, "RESULT_CREATED"} {
@@ -46,7 +46,7 @@ func TestObjectsOfABundleAreTakenAndShown(t *testing.T) {
 	}
 }
 
-func TestABundleIsTakenOnlyIfNothingOfItHasChangedMeanwhile(t *testing.T) {
+func TestUnchangedSinceGuardsABundle(t *testing.T) {
 	n := newNode(t)
 	const path = "/v1/manifests?unchangedSince="
 	theirs := strings.Replace(configManifest, "fast", "slow", 1)
@@ -75,7 +75,7 @@ func TestABundleIsTakenOnlyIfNothingOfItHasChangedMeanwhile(t *testing.T) {
 	}
 }
 
-func TestOnlyAnAdminIsShownASecret(t *testing.T) {
+func TestOnlyAnAdminSeesASecret(t *testing.T) {
 	n := newNode(t, func(c *Config) { c.Front.Auth = newAuth(t, false) })
 	const path = "/v1/namespaces/shop/secrets/login"
 	if put := n.do(t, "PUT", path, secretManifest, "Authorization", tokenOf(t, "operator")); put.status != 200 || strings.Contains(put.body, "s3cret") || strings.Contains(put.body, "czNjcmV0") {
@@ -101,7 +101,7 @@ func TestOnlyAnAdminIsShownASecret(t *testing.T) {
 	}
 }
 
-func TestWhatIsImmutableStays(t *testing.T) {
+func TestAnImmutableObjectStays(t *testing.T) {
 	n := newNode(t)
 	n.apply(t, configManifest+"immutable: true\n")
 	for name, c := range map[string]struct{ body, want string }{
@@ -118,7 +118,7 @@ func TestWhatIsImmutableStays(t *testing.T) {
 	}
 }
 
-func TestAPathTakesItsOwnObject(t *testing.T) {
+func TestAPathAcceptsItsOwnObjectOnly(t *testing.T) {
 	n := newNode(t)
 	for _, c := range []struct{ name, path, body string }{
 		{"another name", "/v1/namespaces/default/configmaps/other", configManifest},

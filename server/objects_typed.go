@@ -9,9 +9,9 @@ import (
 	"nodal/node"
 )
 
-// typed serves the objects of one kind as messages of a type of its own. The services
-// built on it are older than ObjectsService, and stay for the clients that use them. A
-// new kind needs none.
+// typed serves the objects of one kind as messages of their own type. The services built on
+// it are older than ObjectsService, and stay for their clients. A new kind needs no such
+// service.
 type typed[M any] struct {
 	objects
 	kind node.ObjectKind
@@ -22,13 +22,13 @@ func (s typed[M]) ref(namespace, name string) node.ObjectRef {
 	return node.ObjectRef{Kind: s.kind, Namespace: namespace, Name: name}
 }
 
-// all shows no values to any caller: a caller that wants one asks for it by its name.
+// all returns the objects without the values of Secrets. An admin gets those by name.
 func (s typed[M]) all(namespace string) ([]*M, int64, error) {
 	found, revision := s.list(s.kind, namespace)
 	messages := make([]*M, len(found))
 	for i, o := range found {
 		var err error
-		if messages[i], err = s.show(mayShow(o, false)); err != nil {
+		if messages[i], err = s.show(asShown(o, false)); err != nil {
 			return nil, 0, err
 		}
 	}
@@ -54,7 +54,7 @@ func (s typed[M]) take(namespace, name, manifest string) (*nodev1.Outcome, *M, e
 
 func (s typed[M]) drop(namespace, name string) error { return s.delete(s.ref(namespace, name)) }
 
-// objectServices are all services of what pods use.
+// objectServices holds the services of all kinds that pods use.
 type objectServices struct {
 	any     *objectService
 	configs *configMapService

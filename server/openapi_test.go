@@ -20,7 +20,7 @@ func openAPI(t *testing.T) []byte {
 	return document
 }
 
-func TestTheDocumentDescribesWhatIsRoutedAndNothingElse(t *testing.T) {
+func TestTheDocumentDescribesExactlyTheRoutedPaths(t *testing.T) {
 	var document struct {
 		Paths map[string]map[string]struct {
 			OperationID string
@@ -56,7 +56,7 @@ func TestTheDocumentDescribesWhatIsRoutedAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestTheDocumentTellsOfRawBodiesAndStreams(t *testing.T) {
+func TestTheDocumentDescribesRawBodiesAndStreams(t *testing.T) {
 	text := string(openAPI(t))
 	for _, want := range []string{"application/yaml", "application/x-ndjson", "text/event-stream", "google.rpc.Status"} {
 		if !strings.Contains(text, want) {
@@ -88,7 +88,7 @@ func TestEveryReferenceOfTheDocumentLeadsSomewhere(t *testing.T) {
 	}
 }
 
-func TestTheDocumentKnowsEveryKindThatIsTaken(t *testing.T) {
+func TestTheDocumentListsEveryKindOfObject(t *testing.T) {
 	var document struct {
 		Components struct {
 			Schemas map[string]struct {

@@ -19,7 +19,7 @@ import (
 	"nodal/server/runs"
 )
 
-// podService shows and steers single pods. Watching is in pods_watch.go.
+// podService shows and changes single pods. Watching is in pods_watch.go.
 type podService struct {
 	nodev1.UnimplementedPodsServiceServer
 	store   *store.Store
@@ -72,8 +72,8 @@ func (s *podService) ListPods(ctx context.Context, r *nodev1.ListPodsRequest) (*
 	return answer, nil
 }
 
-// ListPodsText returns the selected pods as the JSON of ListPods. An object as a message
-// costs forty times its JSON, most of a second for a thousand pods.
+// ListPodsText returns the selected pods as the JSON of ListPods. As messages, the objects
+// would take forty times as long: most of a second for a thousand pods.
 func (s *podService) ListPodsText(
 	ctx context.Context, r *nodev1.ListPodsTextRequest,
 ) (*nodev1.ListPodsTextResponse, error) {
@@ -107,7 +107,7 @@ func (s *podService) phase(v store.View) corev1.PodPhase {
 	return status.Of(s.site, v.Slot, v.Got).Phase
 }
 
-// PutPod applies a manifest of one pod, the one that the path names.
+// PutPod applies the manifest of the one pod that the path names.
 func (s *podService) PutPod(ctx context.Context, r *nodev1.PutPodRequest) (*nodev1.PutPodResponse, error) {
 	key := node.Key{Namespace: r.GetNamespace(), Name: r.GetName()}
 	deliveries, err := deliver(r.GetManifest(), s.limit, manifest.Options{Namespace: key.Namespace})
@@ -117,7 +117,7 @@ func (s *podService) PutPod(ctx context.Context, r *nodev1.PutPodRequest) (*node
 	if len(deliveries) != 1 || deliveries[0].Pod == nil {
 		return nil, fmt.Errorf("the manifest of pod %s does not hold one pod and nothing else: %w", key, node.ErrInvalid)
 	}
-	if err := agrees(deliveries[0], key); err != nil {
+	if err := checkNamed(deliveries[0], key); err != nil {
 		return nil, err
 	}
 	deliveries[0].Since = r.UnchangedSince
@@ -132,8 +132,8 @@ func (s *podService) PutPod(ctx context.Context, r *nodev1.PutPodRequest) (*node
 	return &nodev1.PutPodResponse{Outcome: outcomeOf(outcomes[0]), Pod: pod}, nil
 }
 
-// agrees refuses a manifest of another pod than the path names.
-func agrees(d intake.Delivery, key node.Key) error {
+// checkNamed refuses the manifest of a pod that the path does not name.
+func checkNamed(d intake.Delivery, key node.Key) error {
 	var wrong []node.Violation
 	check := func(field, got, want string) {
 		if got != want {
@@ -166,7 +166,7 @@ func (s *podService) DeletePod(ctx context.Context, r *nodev1.DeletePodRequest) 
 	if _, err := s.intake.Delete(request, s.now()); err != nil {
 		return nil, err
 	}
-	// A pod with nothing left to end may be gone by now: then it is shown as it was.
+	// A pod that had nothing left to end may be gone by now. It is then shown as it was.
 	if after, ok := s.store.View(key); ok {
 		before = after
 	}
@@ -177,8 +177,10 @@ func (s *podService) DeletePod(ctx context.Context, r *nodev1.DeletePodRequest) 
 	return &nodev1.DeletePodResponse{Pod: pod}, nil
 }
 
-// SetPodCondition has a pod show what a client vouches for.
-func (s *podService) SetPodCondition(ctx context.Context, r *nodev1.SetPodConditionRequest) (*nodev1.SetPodConditionResponse, error) {
+// SetPodCondition sets a condition of the pod that a client vouches for.
+func (s *podService) SetPodCondition(
+	ctx context.Context, r *nodev1.SetPodConditionRequest,
+) (*nodev1.SetPodConditionResponse, error) {
 	key := node.Key{Namespace: r.GetNamespace(), Name: r.GetName()}
 	said := corev1.PodCondition{
 		Type: corev1.PodConditionType(r.GetType()), Status: corev1.ConditionStatus(r.GetStatus()),
@@ -194,22 +196,24 @@ func (s *podService) SetPodCondition(ctx context.Context, r *nodev1.SetPodCondit
 	return &nodev1.SetPodConditionResponse{Pod: pod}, nil
 }
 
-// graceOf reads a grace period; nil means the pod's own.
+// graceOf checks a grace period. Nil stands for the pod's own.
 func graceOf(seconds *int64) (*time.Duration, error) {
 	if seconds == nil {
 		return nil, nil
 	}
 	if *seconds < 0 || *seconds > math.MaxInt32 {
-		return nil, fmt.Errorf("grace period of %d seconds: must be between 0 and %d: %w", *seconds, math.MaxInt32, node.ErrInvalid)
+		return nil, fmt.Errorf("grace period of %d seconds: must be between 0 and %d: %w", *seconds, math.MaxInt32,
+			node.ErrInvalid)
 	}
 	grace := time.Duration(*seconds) * time.Second
 	return &grace, nil
 }
 
-// RestartPod has running containers end and start anew.
+// RestartPod ends running containers, and they start again.
 func (s *podService) RestartPod(ctx context.Context, r *nodev1.RestartPodRequest) (*nodev1.RestartPodResponse, error) {
 	key := node.Key{Namespace: r.GetNamespace(), Name: r.GetName()}
-	if err := s.intake.Restart(intake.RestartRequest{Key: key, UID: types.UID(r.GetUid()), Container: r.GetContainer()}); err != nil {
+	if err := s.intake.Restart(intake.RestartRequest{Key: key, UID: types.UID(r.GetUid()),
+		Container: r.GetContainer()}); err != nil {
 		return nil, err
 	}
 	view, err := runs.Pod(s.store, key)

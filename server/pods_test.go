@@ -54,7 +54,7 @@ func TestAManifestPostedOverRESTIsAPodOverGRPC(t *testing.T) {
 	}
 }
 
-func TestAPodIsPutOrDeletedOnlyIfItHasNotChangedMeanwhile(t *testing.T) {
+func TestUnchangedSinceGuardsPutAndDelete(t *testing.T) {
 	n := newNode(t)
 	const path = "/v1/namespaces/default/pods/web?unchangedSince="
 	theirs := strings.Replace(manifestOf("web"), "app: web", "app: theirs", 1)

@@ -10,7 +10,9 @@ import (
 
 // WatchPods sends the selected pods, or what changed after a revision, then a
 // marker, then every change.
-func (s *podService) WatchPods(r *nodev1.WatchPodsRequest, stream grpc.ServerStreamingServer[nodev1.WatchPodsResponse]) error {
+func (s *podService) WatchPods(
+	r *nodev1.WatchPodsRequest, stream grpc.ServerStreamingServer[nodev1.WatchPodsResponse],
+) error {
 	chosen, err := newSelection(r.GetNamespace(), r.GetLabelSelector(), r.GetFieldSelector(), podFields)
 	if err != nil {
 		return err

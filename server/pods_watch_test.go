@@ -59,7 +59,7 @@ func (w *podWatch) want(messages ...string) {
 	}
 }
 
-// forget plays the end of a teardown: the pod is gone, or its heir takes over.
+// forget plays the end of a teardown: the pod is gone, or its successor takes over.
 func (n *node1) forget(t *testing.T, name string) {
 	t.Helper()
 	_, err := n.store.Transact(func(tx *store.Tx) error {
@@ -76,7 +76,7 @@ func (n *node1) forget(t *testing.T, name string) {
 	}
 }
 
-func TestAWatchTellsThePresentAndThenEachChange(t *testing.T) {
+func TestAWatchSendsThePresentPodsAndThenEachChange(t *testing.T) {
 	n := newNode(t)
 	n.apply(t, manifestOf("web"))
 	w := n.watch(t, nodev1.NewPodsServiceClient(n.dial(t)), &nodev1.WatchPodsRequest{})
@@ -89,7 +89,7 @@ func TestAWatchTellsThePresentAndThenEachChange(t *testing.T) {
 	w.want("DELETED web uid-1")
 }
 
-func TestAWatchTellsAReplacedPodAsDeletedAndAdded(t *testing.T) {
+func TestAWatchSendsAReplacedPodAsDeletedAndAdded(t *testing.T) {
 	n := newNode(t)
 	n.apply(t, manifestOf("web"))
 	client := nodev1.NewPodsServiceClient(n.dial(t))
@@ -144,7 +144,7 @@ func TestAResumedWatchMissesNothing(t *testing.T) {
 	second.want("MODIFIED quiet uid-1")
 }
 
-func TestAResumedWatchTellsNothingOfPodsThatItNeverHeld(t *testing.T) {
+func TestAResumedWatchIgnoresPodsThatItNeverSelected(t *testing.T) {
 	n := newNode(t)
 	n.apply(t, manifestOf("web"))
 	since := n.store.Revision()
@@ -253,7 +253,7 @@ func httpWatch(t *testing.T, n *node1, path string, headers ...string) (*bufio.S
 	return lines, response
 }
 
-func TestAWatchOverHTTPIsALineAMessage(t *testing.T) {
+func TestAWatchOverHTTPSendsALinePerMessage(t *testing.T) {
 	n := newNode(t)
 	lines, response := httpWatch(t, n, "/v1/pods:watch")
 	if got := response.Header.Get("Content-Type"); got != "application/x-ndjson" {

@@ -20,19 +20,19 @@ import (
 	"nodal/server/wire"
 )
 
-// renderer shows pods as clients see them. A pod's JSON depends on nothing but
-// its view, so it is kept until the view's revision moves: whoever polls /pods
-// on an idle node costs a copy.
+// renderer shows pods as clients see them. A pod's JSON depends on nothing but its view, so
+// it is kept until the view's revision changes. A poll of /pods on an idle node then costs
+// no more than a copy.
 type renderer struct {
 	site  node.Site
-	hides bool // the values of environments: see render_viewer.go
+	hides bool // leaves out the values of environments, see render_viewer.go
 
 	mu   sync.Mutex
 	kept map[node.Key]rendered
 }
 
-// rendered is a pod in JSON: the object without apiVersion and kind, as in every
-// Kubernetes list, and the summary beside it.
+// rendered is a pod in JSON: the summary, and the object without apiVersion and kind, as in
+// a list of Kubernetes.
 type rendered struct {
 	revision        int64
 	object, summary []byte
@@ -42,7 +42,7 @@ func newRenderer(site node.Site) *renderer {
 	return &renderer{site: site, kept: map[node.Key]rendered{}}
 }
 
-// object is the pod as Kubernetes shows it, with its present status.
+// object returns the pod as Kubernetes shows it, with its present status.
 func (r *renderer) object(v store.View) *corev1.Pod {
 	object := *v.Slot.Pod.Object
 	object.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}
@@ -58,7 +58,7 @@ func (r *renderer) object(v store.View) *corev1.Pod {
 	return &object
 }
 
-// pod is the summary beside the whole object.
+// pod returns the message of a pod: a summary with the whole object.
 func (r *renderer) pod(v store.View) (*nodev1.Pod, error) {
 	object := r.object(v)
 	pod := summary(v, object)
@@ -79,7 +79,7 @@ func summary(v store.View, object *corev1.Pod) *nodev1.Pod {
 		Ready: isReady(&object.Status), Restarts: restarts(&object.Status),
 		AcceptedAt: timestamppb.New(v.Slot.Pod.Accepted),
 	}
-	pod.Reason, pod.Message = why(object)
+	pod.Reason, pod.Message = reasonOf(object)
 	for _, ip := range object.Status.PodIPs {
 		pod.PodIps = append(pod.PodIps, ip.IP)
 	}
@@ -96,8 +96,8 @@ var phases = map[corev1.PodPhase]nodev1.PodPhase{
 	corev1.PodFailed:    nodev1.PodPhase_POD_PHASE_FAILED,
 }
 
-// list renders the pods that are wanted out of all that there are, in order. It
-// forgets those that are gone.
+// list renders the wanted pods, in the order of all. It forgets the JSON of pods that are
+// not among all.
 func (r *renderer) list(all []store.View, want func(store.View) bool) ([]rendered, error) {
 	r.mu.Lock()
 	known := r.kept
@@ -156,12 +156,13 @@ func restarts(s *corev1.PodStatus) int32 {
 	return n
 }
 
-// why is the most telling reason for a pod that is not ready or has to go.
-func why(object *corev1.Pod) (reason, message string) {
+// reasonOf returns the most telling reason why a pod is not ready or has to end.
+func reasonOf(object *corev1.Pod) (reason, message string) {
 	s := &object.Status
 	switch {
 	case object.DeletionTimestamp != nil:
-		return "Terminating", "the pod may be killed from " + object.DeletionTimestamp.UTC().Format("2006-01-02T15:04:05Z") + " on"
+		return "Terminating", "the pod may be killed from " + object.DeletionTimestamp.UTC().Format("2006-01-02T15:04:05Z") +
+			" on"
 	case s.Reason != "":
 		return s.Reason, s.Message
 	case isReady(s):
@@ -169,7 +170,7 @@ func why(object *corev1.Pod) (reason, message string) {
 	}
 	for _, list := range [][]corev1.ContainerStatus{s.InitContainerStatuses, s.ContainerStatuses} {
 		for i := range list {
-			if reason, message := unwell(&list[i].State); reason != "" {
+			if reason, message := faultOf(&list[i].State); reason != "" {
 				return reason, message
 			}
 		}
@@ -187,9 +188,9 @@ func why(object *corev1.Pod) (reason, message string) {
 	return "", ""
 }
 
-// unwell is the reason of a container that waits for more than its turn, or
-// has failed.
-func unwell(state *corev1.ContainerState) (reason, message string) {
+// faultOf returns the reason of a container that has failed, or that waits for something
+// else than its turn.
+func faultOf(state *corev1.ContainerState) (reason, message string) {
 	if w := state.Waiting; w != nil && w.Reason != "ContainerCreating" && w.Reason != "PodInitializing" {
 		return w.Reason, w.Message
 	}

@@ -11,8 +11,8 @@ import (
 	"nodal/server/auth"
 )
 
-// renderers show pods whole or, to viewers, without the values of environments. Each caches its
-// result, so that a pod is rendered once for all viewers, and only if there are any.
+// renderers show pods whole or, to viewers, without the values of environments. Each keeps
+// what it has rendered, so viewers cost nothing where there are none.
 type renderers struct{ whole, viewers *renderer }
 
 func newRenderers(site node.Site) renderers {
@@ -21,8 +21,8 @@ func newRenderers(site node.Site) renderers {
 	return renderers{whole, viewers}
 }
 
-// of returns the renderer for a caller. A caller without a role was let in by a cluster, and sees
-// what upstream's kubelet shows.
+// of returns the renderer for a caller. A caller without a role is authorized by the cluster,
+// and sees the same as on upstream's kubelet.
 func (r renderers) of(ctx context.Context) *renderer {
 	if id, _ := auth.From(ctx); id.Role == auth.RoleViewer {
 		return r.viewers
@@ -30,7 +30,7 @@ func (r renderers) of(ctx context.Context) *renderer {
 	return r.whole
 }
 
-// withoutValues is a copy of a pod in which no variable has a value of its own.
+// withoutValues copies a pod and hides the value of every variable.
 func withoutValues(pod *corev1.Pod) *corev1.Pod {
 	shown := *pod
 	shown.Spec = *pod.Spec.DeepCopy()
@@ -42,7 +42,7 @@ func withoutValues(pod *corev1.Pod) *corev1.Pod {
 		}
 	}
 	if _, ok := pod.Annotations[corev1.LastAppliedConfigAnnotation]; ok {
-		// kubectl keeps what it applied, values and all.
+		// The annotation holds the manifest as applied, values included.
 		shown.Annotations = maps.Clone(pod.Annotations)
 		delete(shown.Annotations, corev1.LastAppliedConfigAnnotation)
 	}

@@ -46,7 +46,7 @@ func (alices) Review(_ context.Context, token string) (auth.Identity, bool, erro
 
 func (alices) Allows(context.Context, auth.Identity, auth.Access) (bool, error) { return true, nil }
 
-// telling is a node with that pod, and a cluster that knows alice.
+// telling returns a node with that pod, and a cluster that knows alice.
 func telling(t *testing.T) *node1 {
 	n := newNode(t, func(c *Config) {
 		material, err := auth.Bootstrap(auth.Dirs{Root: credentials}, []string{"localhost"}, time.Now())
@@ -66,7 +66,7 @@ func telling(t *testing.T) *node1 {
 	return n
 }
 
-// judge holds an answer with the pod against what its reader may know.
+// judge checks which values of the pod an answer shows.
 func judge(t *testing.T, text string, hidden bool) {
 	t.Helper()
 	values, marks := 4, 0 // three containers and what kubectl remembers
@@ -176,7 +176,7 @@ func TestAViewersWatchShowsNoValuesLater(t *testing.T) {
 	judgeMessage(t, gone, err, true)
 }
 
-func TestWhatAViewerWasShownCannotBeApplied(t *testing.T) {
+func TestAViewersAnswerCannotBeApplied(t *testing.T) {
 	n := telling(t)
 	shown := n.do(t, "GET", "/pods", "", "Authorization", tokenOf(t, "viewer")).body
 	got := n.do(t, "POST", "/v1/manifests", shown, "Authorization", tokenOf(t, "admin"))

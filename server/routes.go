@@ -19,7 +19,7 @@ import (
 	"nodal/server/wire"
 )
 
-// upstream's name for the server behind a kind of listener, a label of its metrics.
+// upstream returns the label by which upstream's metrics name a kind of listener.
 func upstream(l method.Listeners) string {
 	if l == method.Full {
 		return "readwrite"
@@ -96,18 +96,22 @@ func (r router) serve(kind method.Listeners) http.Handler {
 	return mux
 }
 
-// index lists what is served here.
+// index lists the served paths.
 func index(served []route) http.Handler {
 	var text strings.Builder
 	for _, rt := range served {
 		fmt.Fprintf(&text, "%-6s %s\n", rt.method, rt.pattern)
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { wire.WriteText(w, http.StatusOK, text.String()) })
+	return http.HandlerFunc(func(w http.ResponseWriter,
+		_ *http.Request) {
+		wire.WriteText(w, http.StatusOK, text.String())
+	})
 }
 
 func isAPI(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/v1/") }
 
-// unauthorized answers who proves nothing, on the kubelet's own paths with upstream's body.
+// unauthorized answers a caller without a valid credential, as JSON below /v1 and in upstream's
+// words elsewhere.
 func unauthorized(w http.ResponseWriter, r *http.Request) {
 	if isAPI(r) {
 		wire.WriteStatus(w, status.New(codes.Unauthenticated, "Unauthorized"))
@@ -124,7 +128,7 @@ func notFound(w http.ResponseWriter, r *http.Request) {
 	wire.WriteText(w, http.StatusNotFound, "404: Page Not Found")
 }
 
-// methodNotAllowed says which methods are, as HTTP wants it.
+// methodNotAllowed names the allowed methods in the header Allow, as HTTP demands.
 func methodNotAllowed(mux *chi.Mux, w http.ResponseWriter, r *http.Request) {
 	var allowed []string
 	for _, method := range []string{"DELETE", "GET", "POST", "PUT"} {

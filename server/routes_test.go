@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// table is the table of routes without anything behind it.
+// table returns the table of routes, with no services behind it.
 func table(t *testing.T) []route {
 	t.Helper()
 	r, err := rest.New(nil, wire.BodyLimits{})
@@ -42,7 +42,7 @@ func methods(t *testing.T) []method.Method {
 	return all
 }
 
-// A change of a right, or of a port that serves a path, has to show in a diff.
+// The golden file shows in a diff that a right has changed, or a port that serves a path.
 func TestEveryPathAndMethodIsInTheGoldenFile(t *testing.T) {
 	var text strings.Builder
 	for _, r := range table(t) {

@@ -12,14 +12,14 @@ import (
 	"nodal/node/store"
 )
 
-// selection says which pods or objects a list or a watch is about.
+// selection chooses pods or objects for a list or a watch.
 type selection struct {
 	namespace string
 	labels    labels.Selector
 	fields    fields.Selector
 }
 
-// objectFields and podFields are what a field selector may name.
+// objectFields and podFields are the fields that a selector may name.
 var (
 	objectFields = []string{"metadata.name", "metadata.namespace", "metadata.uid"}
 	podFields    = append(slices.Clip(objectFields), "spec.nodeName", "spec.restartPolicy", "status.phase")
@@ -36,13 +36,14 @@ func newSelection(namespace, labelSelector, fieldSelector string, selectable []s
 	}
 	for _, r := range byField.Requirements() {
 		if !slices.Contains(selectable, r.Field) {
-			return selection{}, fmt.Errorf("field selector %q: field %q is none of %v: %w", fieldSelector, r.Field, selectable, node.ErrInvalid)
+			return selection{}, fmt.Errorf("field selector %q: field %q is none of %v: %w", fieldSelector, r.Field, selectable,
+				node.ErrInvalid)
 		}
 	}
 	return selection{namespace: namespace, labels: byLabel, fields: byField}, nil
 }
 
-// mayHaveMatched judges by what never changes of a thing.
+// mayHaveMatched judges by namespace and name, which never change.
 func (s selection) mayHaveMatched(ref node.ObjectRef) bool {
 	within, bound := s.fields.RequiresExactMatch("metadata.namespace")
 	name, named := s.fields.RequiresExactMatch("metadata.name")
@@ -58,8 +59,7 @@ func (s selection) matchesObject(o *node.Object) bool {
 		})
 }
 
-// matches looks at the status only if the selection does: deriving it is the
-// dear part.
+// matches derives the status only if the selection asks for it: that is the costly part.
 func (s selection) matches(v store.View, phase func(store.View) corev1.PodPhase) bool {
 	object := v.Slot.Pod.Object
 	if s.namespace != "" && s.namespace != v.Key.Namespace || !s.labels.Matches(labels.Set(object.Labels)) {

@@ -21,7 +21,7 @@ import (
 	"nodal/web"
 )
 
-// Server is the API, ready to be put behind listeners.
+// Server holds the handlers of the API, to be put behind listeners.
 type Server struct {
 	grpc     *grpc.Server
 	local    *inproc.Conn
@@ -82,20 +82,20 @@ func (s *Server) listeners(cfg Config, r router) {
 	s.healthz = localHost(asViewer(r.serve(method.Health)))
 }
 
-// GRPC is the native gRPC server.
+// GRPC returns the native gRPC server.
 func (s *Server) GRPC() *grpc.Server { return s.grpc }
 
-// Local is the same API without a wire, for callers whose context says who they
-// are (auth.NewContext).
+// Local returns a connection to the API inside the process. The caller's context has to hold
+// an identity (auth.NewContext).
 func (s *Server) Local() grpc.ClientConnInterface { return s.local }
 
-// HTTP serves everything, to callers that prove who they are.
+// HTTP returns the handler of everything, for authenticated callers.
 func (s *Server) HTTP() http.Handler { return s.full }
 
-// ReadOnly serves a fixed list of reads to anybody.
+// ReadOnly returns the handler of a fixed list of reads, for every caller.
 func (s *Server) ReadOnly() http.Handler { return s.readOnly }
 
-// Healthz serves the health of the process to anybody.
+// Healthz returns the handler of the health checks, for every caller.
 func (s *Server) Healthz() http.Handler { return s.healthz }
 
 // Stop ends watches and followed logs and reports the services as not serving,

@@ -16,8 +16,8 @@ import (
 	"nodal/server/wire"
 )
 
-// What net/http writes after the handler is no exception: a client that stops reading
-// before it holds its connection no longer than one that stops in the middle.
+// The deadline also holds for what net/http writes after the handler: a client that stops
+// reading there holds its connection no longer than one that stops in the middle.
 func TestAClientThatDoesNotReadTheEndIsGivenUp(t *testing.T) {
 	for _, path := range []string{kubeletLogs, logsPath} {
 		t.Run(path, func(t *testing.T) {
@@ -29,7 +29,7 @@ func TestAClientThatDoesNotReadTheEndIsGivenUp(t *testing.T) {
 					_, err := io.WriteString(sink, "the last line\n")
 					return errors.Join(err, sink.Flush())
 				}
-				there, here := net.Pipe() // which holds nothing that is not read
+				there, here := net.Pipe() // a pipe has no buffer
 				defer here.Close()
 				l := &oneConn{conns: make(chan net.Conn, 1)}
 				l.conns <- there

@@ -32,7 +32,7 @@ func TestAStreamOutlivesASilence(t *testing.T) {
 					}
 					return sink.Flush()
 				}
-				time.AfterFunc(3*wire.WriteTimeout, n.server.Stop) // a watch says so and ends
+				time.AfterFunc(3*wire.WriteTimeout, n.server.Stop) // a watch ends with an error
 				r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://node"+path, nil)
 				if err != nil {
 					t.Fatal(err)
@@ -50,7 +50,7 @@ func TestAStreamOutlivesASilence(t *testing.T) {
 	}
 }
 
-// serveHTTP2 is a client of a handler, over a connection within the process.
+// serveHTTP2 returns a client of a handler, over a connection within the process.
 func serveHTTP2(t *testing.T, handler http.Handler) *http.Client {
 	t.Helper()
 	http2 := &http.Protocols{}
@@ -71,7 +71,7 @@ func serveHTTP2(t *testing.T, handler http.Handler) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// oneConn is a listener on which one client comes.
+// oneConn is a listener that accepts one connection.
 type oneConn struct{ conns chan net.Conn }
 
 func (l *oneConn) Accept() (net.Conn, error) {

@@ -22,8 +22,8 @@ import (
 )
 
 const (
-	statsInterval      = 10 * time.Second // of a watch, unless it says
-	leastStatsInterval = time.Second      // figures are not fresher
+	statsInterval      = 10 * time.Second // of a watch that names none
+	leastStatsInterval = time.Second      // figures are collected no more often
 )
 
 // Stats reports what the node and its pods use.
@@ -41,7 +41,7 @@ type usage interface {
 	History(types.UID) map[string][]node.Usage
 }
 
-// statsService says what the node and its pods use.
+// statsService serves the usage of the node and its pods.
 type statsService struct {
 	nodev1.UnimplementedStatsServiceServer
 	pods    runs.Pods
@@ -61,7 +61,9 @@ func (s *statsService) GetStats(ctx context.Context, r *nodev1.GetStatsRequest) 
 }
 
 // WatchStats sends the present figures, and again at each interval.
-func (s *statsService) WatchStats(r *nodev1.WatchStatsRequest, stream grpc.ServerStreamingServer[nodev1.WatchStatsResponse]) error {
+func (s *statsService) WatchStats(
+	r *nodev1.WatchStatsRequest, stream grpc.ServerStreamingServer[nodev1.WatchStatsResponse],
+) error {
 	interval := statsInterval
 	if r.GetInterval() != nil {
 		interval = r.GetInterval().AsDuration()
@@ -89,8 +91,10 @@ func (s *statsService) WatchStats(r *nodev1.WatchStatsRequest, stream grpc.Serve
 	}
 }
 
-// GetStatsHistory returns what the containers of a pod have used for a while.
-func (s *statsService) GetStatsHistory(_ context.Context, r *nodev1.GetStatsHistoryRequest) (*nodev1.GetStatsHistoryResponse, error) {
+// GetStatsHistory returns the past usage of a pod's containers.
+func (s *statsService) GetStatsHistory(
+	_ context.Context, r *nodev1.GetStatsHistoryRequest,
+) (*nodev1.GetStatsHistoryResponse, error) {
 	key := node.Key{Namespace: r.GetNamespace(), Name: r.GetName()}
 	view, err := runs.Pod(s.pods, key)
 	if err != nil {
@@ -119,7 +123,7 @@ func pastUsage(u node.Usage) *nodev1.Usage {
 	return usage
 }
 
-// read collects, for all pods, those of a namespace, or one.
+// read returns the figures of all pods, of a namespace's, or of one.
 func (s *statsService) read(ctx context.Context, namespace, name string) (*nodev1.Stats, error) {
 	if name != "" && namespace == "" {
 		return nil, fmt.Errorf("stats of pod %q: a name needs its namespace: %w", name, node.ErrInvalid)
@@ -153,7 +157,7 @@ func nodeStats(found *statsapi.Summary) *nodev1.NodeStats {
 	return stats
 }
 
-// pressureOf is nothing where the kernel counts none.
+// pressureOf returns nil where the kernel does not count pressure.
 func pressureOf(of *statsapi.NodeStats) *nodev1.Pressure {
 	p := &nodev1.Pressure{}
 	if of.CPU != nil && of.CPU.PSI != nil {
@@ -177,7 +181,8 @@ func podStats(p *statsapi.PodStats) *nodev1.PodStats {
 		Started: moment(p.StartTime), Usage: usageOf(p.CPU, p.Memory, p.Swap), Traffic: trafficOf(p.Network),
 	}
 	for _, c := range p.Containers {
-		container := &nodev1.ContainerStats{Name: c.Name, Started: moment(c.StartTime), Usage: usageOf(c.CPU, c.Memory, c.Swap)}
+		container := &nodev1.ContainerStats{Name: c.Name, Started: moment(c.StartTime),
+			Usage: usageOf(c.CPU, c.Memory, c.Swap)}
 		if c.Rootfs != nil {
 			container.WrittenBytes = c.Rootfs.UsedBytes
 		}
@@ -240,7 +245,7 @@ func diskOf(fs *statsapi.FsStats) *nodev1.Disk {
 	return &nodev1.Disk{CapacityBytes: *fs.CapacityBytes, AvailableBytes: *fs.AvailableBytes, UsedBytes: *fs.UsedBytes}
 }
 
-// moment is nothing where the time is not known.
+// moment returns nil if the time is not known.
 func moment(t metav1.Time) *timestamppb.Timestamp {
 	if t.IsZero() {
 		return nil

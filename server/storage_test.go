@@ -27,7 +27,7 @@ func (n *node1) wantShown(t *testing.T, path string, want ...string) {
 	}
 }
 
-func TestVolumesAndClaimsAreTakenAndShown(t *testing.T) {
+func TestPostedVolumesAndClaimsAreShown(t *testing.T) {
 	n := newNode(t)
 	n.apply(t, claimManifest)
 	n.wantShown(t, dataPath, `"phase":"Pending"`, `no PersistentVolume of class \"\" fits`)
@@ -51,7 +51,7 @@ func TestVolumesAndClaimsAreTakenAndShown(t *testing.T) {
 	}
 }
 
-func TestAClaimThatAPodUsesGoesWithThePod(t *testing.T) {
+func TestAClaimInUseIsDeletedAfterItsPod(t *testing.T) {
 	n := newNode(t, func(c *Config) {
 		c.State.Intake.Storage = storage.Keeper{Dir: "/volumes", NewUID: c.State.Intake.NewUID}
 	})
@@ -67,7 +67,7 @@ func TestAClaimThatAPodUsesGoesWithThePod(t *testing.T) {
 	}
 }
 
-func TestWhatOfVolumesAndClaimsIsRefused(t *testing.T) {
+func TestInvalidChangesOfVolumesAndClaimsAreRefused(t *testing.T) {
 	n := newNode(t, func(c *Config) {
 		c.State.Intake.Storage = storage.Keeper{Dir: "/volumes", NewUID: c.State.Intake.NewUID}
 	})

@@ -15,9 +15,11 @@ import (
 	"nodal/node/store"
 )
 
-// GetTimeline shows the steps of the pod that holds the name, or of the last
-// one that did, as long as its events are kept.
-func (s *eventService) GetTimeline(_ context.Context, r *nodev1.GetTimelineRequest) (*nodev1.GetTimelineResponse, error) {
+// GetTimeline returns the steps of the pod of a name. If there is none, it returns those of
+// the last one, as long as its events are kept.
+func (s *eventService) GetTimeline(
+	_ context.Context, r *nodev1.GetTimelineRequest,
+) (*nodev1.GetTimelineResponse, error) {
 	key := node.Key{Namespace: r.GetNamespace(), Name: r.GetName()}
 	events, _, err := s.events.Since(0, func(e *node.Event) bool { return e.Key == key })
 	if err != nil {
@@ -47,16 +49,15 @@ type timeline struct {
 	steps    []*nodev1.Step
 }
 
-// newTimeline tells the story from the pod's record and its events. What lies
-// before the first event that is kept, because the agent was restarted, is
-// told by what the runtime remembers.
+// newTimeline makes the steps from the pod's record and its events. A restart of the agent
+// loses earlier events, so steps before the first one come from the runtime.
 func newTimeline(view store.View, events []node.Event) timeline {
 	pod := view.Slot.Pod
 	t := timeline{uid: pod.UID(), accepted: pod.Accepted}
-	told := time.Time{}
+	first := time.Time{}
 	for i := range events {
-		if events[i].UID == t.uid && (told.IsZero() || events[i].First.Before(told)) {
-			told = events[i].First
+		if events[i].UID == t.uid && (first.IsZero() || events[i].First.Before(first)) {
+			first = events[i].First
 		}
 	}
 	t.addEvents(events)
@@ -64,7 +65,7 @@ func newTimeline(view store.View, events []node.Event) timeline {
 		t.add(pod.Accepted, &nodev1.Step{What: "Accepted", Message: "from source " + string(pod.Source)})
 	}
 	if view.Got != nil {
-		t.addObserved(view.Got, func(at time.Time) bool { return told.IsZero() || at.Before(told) })
+		t.addObserved(view.Got, func(at time.Time) bool { return first.IsZero() || at.Before(first) })
 	}
 	return t
 }
@@ -83,9 +84,9 @@ func (t *timeline) addEvents(events []node.Event) {
 	}
 }
 
-func (t *timeline) addObserved(got *node.Observed, untold func(time.Time) bool) {
+func (t *timeline) addObserved(got *node.Observed, before func(time.Time) bool) {
 	add := func(at time.Time, step *nodev1.Step) {
-		if !at.IsZero() && untold(at) {
+		if !at.IsZero() && before(at) {
 			t.add(at, step)
 		}
 	}
@@ -101,8 +102,8 @@ func (t *timeline) addObserved(got *node.Observed, untold func(time.Time) bool) 
 		}
 		add(c.CreatedAt, &nodev1.Step{What: "Created", Container: c.Name, Message: fmt.Sprintf("attempt %d", c.Attempt)})
 		add(c.StartedAt, &nodev1.Step{What: "Started", Container: c.Name, Message: fmt.Sprintf("attempt %d", c.Attempt)})
-		if untold(c.FinishedAt) {
-			t.steps = slices.DeleteFunc(t.steps, endOf(c)) // it has the time at which the end was found
+		if before(c.FinishedAt) {
+			t.steps = slices.DeleteFunc(t.steps, endOf(c)) // its time is when the end was found
 		}
 		add(c.FinishedAt, &nodev1.Step{
 			What: "Exited", Container: c.Name, Message: fmt.Sprintf("attempt %d, exit code %d", c.Attempt, c.ExitCode),
@@ -111,7 +112,7 @@ func (t *timeline) addObserved(got *node.Observed, untold func(time.Time) bool) 
 	}
 }
 
-// endOf finds the step of the event that tells of the end of a container's run.
+// endOf matches the step of the event about the end of a container's run.
 func endOf(c *node.Container) func(*nodev1.Step) bool {
 	return func(s *nodev1.Step) bool {
 		return s.GetWhat() == "Exited" && s.GetContainer() == c.Name && s.GetTook().AsDuration() == c.Ran()

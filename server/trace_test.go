@@ -20,7 +20,7 @@ import (
 	"nodal/node"
 )
 
-// diary notes what requests were followed, as "name traceparent: how it ended".
+// diary notes the traced requests, as "name traceparent: how it ended".
 type diary struct {
 	mu    sync.Mutex
 	lines []string
@@ -42,7 +42,7 @@ func (d *diary) holds(line string) bool {
 	return slices.Contains(d.lines, line)
 }
 
-func TestRequestsAreFollowedStreamsIncluded(t *testing.T) {
+func TestRequestsAreTracedStreamsIncluded(t *testing.T) {
 	var d diary
 	n := newNode(t, func(c *Config) { c.Front.Trace = d.follow })
 	n.apply(t, manifestOf("web"))
@@ -81,12 +81,12 @@ func TestRequestsAreFollowedStreamsIncluded(t *testing.T) {
 		"GET /exec/{namespace}/{pod}/{container} : no such file",
 	} {
 		if !d.holds(want) {
-			t.Errorf("nobody followed %q; followed were %q", want, d.lines)
+			t.Errorf("%q was not traced; traced were %q", want, d.lines)
 		}
 	}
 }
 
-// execByKubectl runs a command on the kubelet's path, that fails.
+// execByKubectl runs a command that fails, on the kubelet's path.
 func (n *node1) execByKubectl(t *testing.T) {
 	t.Helper()
 	front := httptest.NewServer(n.server.HTTP())
@@ -100,7 +100,7 @@ func (n *node1) execByKubectl(t *testing.T) {
 	}
 }
 
-func TestWatchesAreNotFollowed(t *testing.T) {
+func TestWatchesAreNotTraced(t *testing.T) {
 	var d diary
 	n := newNode(t, func(c *Config) { c.Front.Trace = d.follow })
 	ctx, cancel := context.WithCancel(t.Context())
@@ -117,6 +117,6 @@ func TestWatchesAreNotFollowed(t *testing.T) {
 	}
 	n.server.GRPC().GracefulStop() // the handler has returned
 	if len(d.lines) > 0 {
-		t.Errorf("followed were %q", d.lines)
+		t.Errorf("traced were %q", d.lines)
 	}
 }

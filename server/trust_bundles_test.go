@@ -24,7 +24,7 @@ spec:
 	trustPath = "/v1/clustertrustbundles/example.com:ca:v1"
 )
 
-func TestTrustBundlesAreTakenAndShown(t *testing.T) {
+func TestPostedTrustBundlesAreShown(t *testing.T) {
 	n := newNode(t)
 	n.apply(t, trustManifest)
 	for _, path := range []string{trustPath, "/v1/clustertrustbundles"} {

@@ -37,7 +37,7 @@ func builtUI(t *testing.T) *dashboard.Page {
 	}, true)
 }
 
-func TestTheDashboardIsServedAsTheBrowserTakesIt(t *testing.T) {
+func TestTheDashboardIsCompressedForBrowsersThatAcceptIt(t *testing.T) {
 	u := builtUI(t)
 	cases := []struct {
 		name, path, accept string
@@ -115,7 +115,7 @@ func TestTheDashboardIsBesideTheAPI(t *testing.T) {
 	}
 }
 
-// browse sends what a browser would, over TLS, to node:10250.
+// browse sends a browser's request over TLS to node:10250.
 func browse(t *testing.T, n *node1, method, path, body string, headers ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))

@@ -13,27 +13,27 @@ import (
 	"nodal/server/wire"
 )
 
-// item is one thing that a watch may tell, in one state.
+// item is one state of a pod or an object that a watch may send.
 type item[V any] struct {
-	ref      node.ObjectRef // of a pod, too
+	ref      node.ObjectRef // names a pod, too
 	uid      types.UID
 	revision int64
 	gone     bool
 	state    V
 }
 
-// subject holds the functions by which a watch reads its objects from the store.
+// subject reads from the store the items that a watch is about.
 type subject[V any] struct {
 	present func() ([]item[V], int64)
 	since   func(revision int64) ([]item[V], int64, error)
-	matches func(V) bool              // the selection
-	mayHave func(node.ObjectRef) bool // matched, by what never changes of a thing
+	matches func(V) bool              // whether the item is selected now
+	mayHave func(node.ObjectRef) bool // whether it may ever have been, by its name
 	changed func() <-chan struct{}
 	// send sends one message. The synced marker has no state.
 	send func(kind nodev1.WatchType, state *V, revision int64) error
 }
 
-// watch is one client's watch: what it was told, up to which revision.
+// watch is the state of one client's watch: what was sent, up to which revision.
 type watch[V any] struct {
 	subject[V]
 	sent map[node.ObjectRef]item[V]
@@ -83,7 +83,7 @@ func (w *watch[V]) begin() error {
 	items, revision := w.present()
 	slices.SortFunc(items, func(a, b item[V]) int { return cmp.Compare(a.revision, b.revision) })
 	for _, i := range items {
-		if err := w.tell(i); err != nil {
+		if err := w.report(i); err != nil {
 			return err
 		}
 	}
@@ -91,8 +91,8 @@ func (w *watch[V]) begin() error {
 	return nil
 }
 
-// resume takes the items that have not changed as known to the client, and
-// sends the others.
+// resume counts the items that have not changed since a revision as sent, and sends the
+// others.
 func (w *watch[V]) resume(since int64) error {
 	items, _ := w.present()
 	for _, i := range items {
@@ -106,17 +106,17 @@ func (w *watch[V]) resume(since int64) error {
 		return err
 	}
 	for _, i := range changes {
-		// Before the resume the client may have been told of it.
+		// The client may know the item from before it resumed.
 		if _, known := w.sent[i.ref]; !known && (i.gone || !w.matches(i.state)) {
 			if !w.mayHave(i.ref) {
 				continue
 			}
-			if err := w.tellDeleted(i, i.revision); err != nil {
+			if err := w.reportDeleted(i, i.revision); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := w.tell(i); err != nil {
+		if err := w.report(i); err != nil {
 			return err
 		}
 	}
@@ -124,14 +124,14 @@ func (w *watch[V]) resume(since int64) error {
 	return nil
 }
 
-// advance sends what has changed since the last time.
+// advance sends the changes since the last time.
 func (w *watch[V]) advance() error {
 	changes, revision, err := w.since(w.at)
 	if err != nil {
 		return err
 	}
 	for _, i := range changes {
-		if err := w.tell(i); err != nil {
+		if err := w.report(i); err != nil {
 			return err
 		}
 	}
@@ -139,19 +139,19 @@ func (w *watch[V]) advance() error {
 	return nil
 }
 
-// tell sends what a state means to a client that knows what was sent before.
-func (w *watch[V]) tell(i item[V]) error {
+// report sends what a state changes for a client that has all that was sent before.
+func (w *watch[V]) report(i item[V]) error {
 	old, known := w.sent[i.ref]
 	matches := !i.gone && w.matches(i.state)
 	replaced := known && old.uid != i.uid
 	if known && (replaced || !matches) {
 		last, revision := i, i.revision
 		if replaced {
-			// A client that resumes after this message still has to be told of the new one.
+			// A client that resumes after this message still has to get the new one.
 			last, revision = old, i.revision-1
 		}
 		delete(w.sent, i.ref)
-		if err := w.tellDeleted(last, revision); err != nil {
+		if err := w.reportDeleted(last, revision); err != nil {
 			return err
 		}
 		known = false
@@ -167,6 +167,6 @@ func (w *watch[V]) tell(i item[V]) error {
 	return w.send(kind, &i.state, i.revision)
 }
 
-func (w *watch[V]) tellDeleted(last item[V], revision int64) error {
+func (w *watch[V]) reportDeleted(last item[V], revision int64) error {
 	return w.send(nodev1.WatchType_WATCH_TYPE_DELETED, &last.state, revision)
 }

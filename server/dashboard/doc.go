@@ -1,10 +1,10 @@
-// Package dashboard serves the files of the dashboard and the browser's way in.
+// Package dashboard serves the dashboard's files and signs browsers in.
 //
-//	page.go     files, to anybody: they hold nothing of the node
+//	page.go     files, without authentication: they hold no data of the node
 //	session.go  sign in with a code or a token, sign out, show the signed-in user
 //
-// It knows no route of the API. What the page asks for goes the way of every other
-// request, and is authorized there.
+// It knows no route of the API. The page's own requests are routed and authorized like any
+// other.
 //
 // Start reading at Front in page.go.
 package dashboard

@@ -13,15 +13,13 @@ import (
 	"nodal/server/wire"
 )
 
-// Page serves the dashboard's files, to anybody: they hold nothing of the node.
-// What the page then asks for goes the way of every other request.
+// Page serves the dashboard's files without authentication, as they hold no data of the node.
 type Page struct {
 	files fs.FS
-	page  string // the file that stands for every path of the page's own
+	page  string // the file that is served at every path of the page
 }
 
-// New serves a built dashboard, or in its stead the page that says that
-// there is none.
+// New returns the page of a built dashboard. If there is none, the page says so.
 func New(files fs.FS, built bool) *Page {
 	if built {
 		return &Page{files: files, page: "index.html"}
@@ -33,13 +31,14 @@ const (
 	root   = "/ui/"
 	assets = "assets/" // named by their content
 
-	// Everything comes from the node and nothing is run that is written into
-	// the page: what a container prints stays text.
+	// The page loads everything from the node and runs no inline script. A container's output
+	// stays text.
 	policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; " +
 		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 )
 
-// Front puts the dashboard before what needs an identity, and leads browsers to it.
+// Front serves the dashboard and its session, and passes other requests to next. It redirects
+// a browser that opens / to the dashboard.
 func (p *Page) Front(session, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -84,8 +83,8 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.send(w, r, name)
 }
 
-// send prefers the compressed form. Pods have names with dots in them, so a file that
-// is not there may be a page that is.
+// send prefers the compressed form. If there is no file it sends the page, since the name of a
+// pod in a path may contain a dot.
 func (p *Page) send(w http.ResponseWriter, r *http.Request, name string) {
 	data, encoding, ok := p.find(name, r.Header.Get("Accept-Encoding"))
 	if !ok && !strings.HasPrefix(name, assets) {
@@ -111,11 +110,11 @@ func (p *Page) send(w http.ResponseWriter, r *http.Request, name string) {
 		return
 	}
 	if r.Method == http.MethodGet {
-		_, _ = w.Write(data) // who does not read it cannot be told
+		_, _ = w.Write(data) // a client that is gone gets no error
 	}
 }
 
-// contentType does not depend on what the machine has in /etc/mime.types.
+// contentType returns the type of a file, independent of the machine's /etc/mime.types.
 func contentType(name string) string {
 	switch path.Ext(name) {
 	case ".html":
@@ -132,7 +131,7 @@ func contentType(name string) string {
 	return "application/octet-stream"
 }
 
-// find returns a file in a form that accept names, or else as it is.
+// find returns a file, compressed if the client accepts that.
 func (p *Page) find(name, accept string) (data []byte, encoding string, ok bool) {
 	if strings.Contains(accept, "gzip") {
 		if data, err := fs.ReadFile(p.files, name+".gz"); err == nil {

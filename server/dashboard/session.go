@@ -23,15 +23,14 @@ const (
 	MaxProof = 4 << 10
 )
 
-// Sessions lets browsers in. POST /ui/session takes a code or a token and sets a cookie,
-// GET shows the signed-in user, DELETE signs out. POST /ui/code makes a code, for a
-// caller that proves itself with something else than a cookie. The refused handler
-// answers other callers.
+// Sessions signs browsers in and out. POST /ui/session takes a code or a token and sets a
+// cookie, GET shows the signed-in user, DELETE signs out. POST /ui/code makes a code for a
+// caller that authenticates without a cookie. The handler refused answers other callers.
 func Sessions(a *auth.Authenticator, reach Reach, limits wire.BodyLimits, refused http.Handler) http.Handler {
 	limits.Bytes = MaxProof
 	known := func(handle http.HandlerFunc) http.Handler { return a.HTTP(handle, refused) }
 	handlers := map[string]http.Handler{
-		"GET " + sessionPath: known(func(w http.ResponseWriter, r *http.Request) { tellWho(w, r, method.Full) }),
+		"GET " + sessionPath: known(func(w http.ResponseWriter, r *http.Request) { showUser(w, r, method.Full) }),
 		"POST " + sessionPath: wire.ReadBody(limits, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			signIn(a, w, r)
 		})),
@@ -51,7 +50,7 @@ func Sessions(a *auth.Authenticator, reach Reach, limits wire.BodyLimits, refuse
 	})
 }
 
-// ReadOnlySession shows the viewer that every caller is on the read-only port.
+// ReadOnlySession shows the user of the read-only port, on which every caller is a viewer.
 func ReadOnlySession() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
@@ -59,28 +58,27 @@ func ReadOnlySession() http.Handler {
 			wire.WriteText(w, http.StatusNotFound, "404: Page Not Found")
 			return
 		}
-		tellWho(w, r, method.ReadOnly)
+		showUser(w, r, method.ReadOnly)
 	})
 }
 
-// who holds what the page has to know of its user: it shows no button that the user may
-// not press.
-type who struct {
+// user describes the signed-in user to the page, which hides what the user may not do.
+type user struct {
 	Name string      `json:"name"`
 	Role auth.Role   `json:"role"`
 	Via  string      `json:"via"`
 	Can  []auth.Verb `json:"can"`
-	// Live: there are watches and logs here, which the read-only port has not.
+	// Live reports whether there are watches and logs. The read-only port has none.
 	Live bool `json:"live"`
 }
 
-func tellWho(w http.ResponseWriter, r *http.Request, on method.Listeners) {
+func showUser(w http.ResponseWriter, r *http.Request, on method.Listeners) {
 	id, _ := auth.From(r.Context())
-	writeWho(w, id, on)
+	writeUser(w, id, on)
 }
 
-func writeWho(w http.ResponseWriter, id auth.Identity, on method.Listeners) {
-	me := who{Name: id.Name, Role: id.Role, Via: id.Via, Can: []auth.Verb{}, Live: on == method.Full}
+func writeUser(w http.ResponseWriter, id auth.Identity, on method.Listeners) {
+	me := user{Name: id.Name, Role: id.Role, Via: id.Via, Can: []auth.Verb{}, Live: on == method.Full}
 	for _, verb := range []auth.Verb{auth.Read, auth.Write, auth.Exec, auth.Admin} {
 		if auth.Allow(id.Role, verb) && (on == method.Full || verb == auth.Read) {
 			me.Can = append(me.Can, verb)
@@ -101,7 +99,8 @@ func signIn(a *auth.Authenticator, w http.ResponseWriter, r *http.Request) {
 	}
 	var proof auth.Proof
 	if err := json.NewDecoder(r.Body).Decode(&proof); err != nil {
-		wire.WriteStatus(w, status.New(codes.InvalidArgument, "sign in: the body has to be {\"code\": ...} or {\"token\": ...}"))
+		wire.WriteStatus(w,
+			status.New(codes.InvalidArgument, "sign in: the body has to be {\"code\": ...} or {\"token\": ...}"))
 		return
 	}
 	cookie, id, err := a.SignIn(r, proof)
@@ -110,7 +109,7 @@ func signIn(a *auth.Authenticator, w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	http.SetCookie(w, cookie)
-	writeWho(w, id, method.Full)
+	writeUser(w, id, method.Full)
 }
 
 func signOut(a *auth.Authenticator, w http.ResponseWriter, r *http.Request) {
@@ -126,7 +125,7 @@ func signOut(a *auth.Authenticator, w http.ResponseWriter, r *http.Request) {
 // Reach holds the addresses at which browsers find the node.
 type Reach struct {
 	Hosts []string // names and addresses, the nearest first
-	Port  int      // 0: there is none
+	Port  int      // 0 if there is none
 }
 
 // Invitation is the answer to a request for a code.
@@ -136,11 +135,11 @@ type Invitation struct {
 	Links     []string  `json:"links"`
 }
 
-// issueCode answers with links. The code is behind the #, where no log and no
-// other server gets to see it.
+// issueCode answers with links. The code stands after the #, so that browsers send it to no
+// server and no log holds it.
 func issueCode(a *auth.Authenticator, reach Reach, w http.ResponseWriter, r *http.Request) {
 	if reach.Port == 0 {
-		wire.WriteStatus(w, status.New(codes.FailedPrecondition, "the node has no TLS port, where the dashboard would be"))
+		wire.WriteStatus(w, status.New(codes.FailedPrecondition, "browser code: the node serves no TLS port; set --port"))
 		return
 	}
 	code, expires, err := a.IssueCode(r.Context())

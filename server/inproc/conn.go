@@ -76,7 +76,9 @@ func (c *Conn) Invoke(ctx context.Context, name string, args, reply any, opts ..
 	return nil
 }
 
-func callUnary(ctx context.Context, name string, m method, args any, chain grpc.UnaryServerInterceptor) (resp any, err error) {
+func callUnary(
+	ctx context.Context, name string, m method, args any, chain grpc.UnaryServerInterceptor,
+) (resp any, err error) {
 	defer recovered(ctx, name, &err)
 	decode := func(into any) error {
 		if err := copyMessage(into, args); err != nil {
@@ -88,8 +90,8 @@ func callUnary(ctx context.Context, name string, m method, args any, chain grpc.
 	return resp, statusError(err)
 }
 
-// recovered turns a panic into an error. A stream's handler has a goroutine of its own,
-// where net/http could not catch it and one bad request would end the process.
+// recovered turns a panic into an error. A stream's handler has a goroutine of its own, in which
+// net/http cannot catch it. One bad request would end the process.
 func recovered(ctx context.Context, name string, err *error) {
 	if p := recover(); p != nil {
 		slog.ErrorContext(ctx, "handler panicked", "method", name, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
@@ -97,7 +99,7 @@ func recovered(ctx context.Context, name string, err *error) {
 	}
 }
 
-// statusError makes a handler's error what a client would get over the wire.
+// statusError returns a handler's error as a client would get it over the wire.
 func statusError(err error) error {
 	if err == nil {
 		return nil
@@ -109,11 +111,11 @@ func statusError(err error) error {
 	return s.Err()
 }
 
-// serverContext is the client's context as a handler should see it.
+// serverContext returns the client's context as a handler should see it.
 func serverContext(ctx context.Context, t *transport) context.Context {
 	incoming, _ := metadata.FromOutgoingContext(ctx) // a copy
 	ctx = metadata.NewIncomingContext(ctx, incoming)
-	ctx = metadata.NewOutgoingContext(ctx, nil) // or a call of the handler's would send it on
+	ctx = metadata.NewOutgoingContext(ctx, nil) // or the handler's own calls would send it on
 	ctx = peer.NewContext(ctx, localPeer())
 	return grpc.NewContextWithServerTransportStream(ctx, t)
 }

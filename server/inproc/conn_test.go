@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// hooked lets a test stand in for the handler of a call.
+// hooked calls a function of the test in place of a handler.
 type hooked struct {
 	testpb.UnimplementedTestServiceServer
 	unary  func(context.Context, *testpb.SimpleRequest) (*testpb.SimpleResponse, error)

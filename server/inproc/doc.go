@@ -1,9 +1,9 @@
 // Package inproc calls gRPC services in the same process.
 //
-// A Conn is a server to the side that registers services on it, and a client connection
-// to the side that calls them. It exists for grpc-gateway: a REST request runs the same handlers and the
-// same interceptors as a gRPC one, streams included, without a socket, a frame or an
-// encoding in between.
+// A Conn is a server to the side that registers services on it, and a client connection to
+// the side that calls them. It exists for grpc-gateway: a REST request runs the same handlers
+// and interceptors as a gRPC one, streams included, without a socket, a frame or an encoding
+// in between.
 //
 //	client                      Conn                       handler
 //	Invoke  ── clone ──────────────────────────> interceptors ─> method
@@ -20,9 +20,9 @@
 //   - Errors are status errors, and a handler that panics makes an Internal one.
 //   - A stream holds a few messages; then the sender waits for the receiver.
 //
-// What differs, on purpose: values in the client's context reach the handler, which is how
-// the identity of the HTTP request gets there; and options about size limits, compression
-// and codecs mean nothing here.
+// What differs, on purpose: values in the client's context reach the handler, among them the
+// identity of the HTTP request. Options about size limits, compression and codecs have no
+// effect.
 //
 // Start reading at Conn.Invoke.
 package inproc

@@ -16,7 +16,7 @@ func copyMessage(into, from any) error {
 	if !ok {
 		return fmt.Errorf("%T is not a protobuf message", from)
 	}
-	// A client may hold the same message in another Go type, a dynamic one say.
+	// A client may hold the same message in another Go type, such as a dynamic one.
 	if dst.ProtoReflect().Descriptor() != src.ProtoReflect().Descriptor() {
 		wire, err := proto.Marshal(src)
 		if err != nil {

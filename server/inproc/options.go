@@ -7,7 +7,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// options holds the call options that mean something without a wire.
+// options holds the call options that have an effect without a wire.
 type options struct {
 	headers  []*metadata.MD
 	trailers []*metadata.MD
@@ -27,14 +27,14 @@ func readOptions(opts []grpc.CallOption) (options, error) {
 		case grpc.OnFinishCallOption:
 			o.onFinish = append(o.onFinish, opt.OnFinish)
 		case grpc.PerRPCCredsCallOption:
-			// Dropping credentials in silence would make somebody anonymous.
+			// Without its credentials, the caller would be anonymous.
 			return o, status.Error(codes.Unimplemented, "credentials of a single call are not supported in process")
 		}
 	}
 	return o, nil
 }
 
-// finish fills in what the caller asked for.
+// finish fills in the metadata that the caller asked for.
 func (o options) finish(t *transport, err error) {
 	header, trailer := t.metadata()
 	for _, h := range o.headers {

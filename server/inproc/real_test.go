@@ -71,7 +71,7 @@ func (service) StreamingOutputCall(in *testpb.StreamingOutputCallRequest, s test
 	s.SetTrailer(metadata.Pairs("set", "trailer"))
 	out := &testpb.StreamingOutputCallResponse{Payload: &testpb.Payload{}}
 	for _, p := range in.GetResponseParameters() {
-		out.Payload.Body = []byte(strings.Repeat("x", int(p.Size))) // the same message again, as senders may
+		out.Payload.Body = []byte(strings.Repeat("x", int(p.Size))) // senders may reuse a message
 		if err := s.Send(out); err != nil {
 			return err
 		}
@@ -107,7 +107,7 @@ func register(r grpc.ServiceRegistrar) {
 	healthpb.RegisterHealthServer(r, h)
 }
 
-// stamp is an interceptor that shows in the header that it ran, and in which order.
+// stamp is an interceptor that adds its name to the header, so that the order shows.
 func stamp(name string) (grpc.UnaryServerInterceptor, grpc.StreamServerInterceptor) {
 	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, h grpc.UnaryHandler) (any, error) {
 			grpc.SetHeader(ctx, metadata.Pairs("stamp", name+" "+info.FullMethod))
@@ -127,7 +127,7 @@ func newConn() *Conn {
 	return c
 }
 
-// listed names one service to reflection.
+// listed shows one service to reflection.
 type listed struct{}
 
 func (listed) GetServiceInfo() map[string]grpc.ServiceInfo {
@@ -155,7 +155,7 @@ func dialReal(t *testing.T) *grpc.ClientConn {
 	return conn
 }
 
-// transcript records what a client saw, without what only a wire adds.
+// transcript records what a client saw, without the details of a wire.
 type transcript struct{ strings.Builder }
 
 func (t *transcript) add(what string, values ...any) { fmt.Fprintln(t, what, fmt.Sprint(values...)) }

@@ -12,8 +12,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// depth is the number of messages that a stream holds for a busy receiver. A real
-// connection has its window; a test of lock-step peers would hang without any.
+// depth is the number of messages that a stream holds for a busy receiver, as the window of a
+// real connection does.
 const depth = 16
 
 // call holds the state that the two ends of a stream share.
@@ -27,7 +27,9 @@ type call struct {
 
 // NewStream starts a handler in a goroutine of its own. As with any gRPC connection the
 // caller has to read until an error or cancel ctx, or the handler may wait forever.
-func (c *Conn) NewStream(ctx context.Context, desc *grpc.StreamDesc, name string, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+func (c *Conn) NewStream(
+	ctx context.Context, desc *grpc.StreamDesc, name string, opts ...grpc.CallOption,
+) (grpc.ClientStream, error) {
 	options, err := readOptions(opts)
 	if err != nil {
 		return nil, err
@@ -49,7 +51,7 @@ func (c *Conn) NewStream(ctx context.Context, desc *grpc.StreamDesc, name string
 	go func() {
 		defer cancel()
 		err := callStream(&serverStream{call: shared, ctx: serverCtx}, m, c.stream)
-		if ctx.Err() != nil { // the client has hung up, and listens no more to what the handler says
+		if ctx.Err() != nil { // the client has hung up and does not read the handler's error
 			err = status.FromContextError(ctx.Err()).Err()
 		}
 		shared.end(err)
@@ -117,7 +119,7 @@ type clientStream struct {
 	desc    *grpc.StreamDesc
 	options options
 
-	sendClosed bool // sending is for one goroutine at a time, as in grpc-go
+	sendClosed bool // one goroutine sends at a time, as in grpc-go
 	finish     sync.Once
 }
 
@@ -148,7 +150,7 @@ func (s *clientStream) CloseSend() error {
 	return nil
 }
 
-// SendMsg returns io.EOF once the handler has returned; RecvMsg then says why.
+// SendMsg returns io.EOF once the handler has returned. RecvMsg then returns its error.
 func (s *clientStream) SendMsg(m any) error {
 	if s.sendClosed {
 		return status.Errorf(codes.Internal, "send on %s: after CloseSend", s.method)
@@ -194,14 +196,14 @@ func (s *clientStream) RecvMsg(m any) (err error) {
 	if s.desc.ServerStreams {
 		return nil
 	}
-	// The one answer counts only if the handler then succeeds.
+	// The answer counts only if the handler then succeeds.
 	if _, err := s.next(); err != io.EOF {
 		return err
 	}
 	return nil
 }
 
-// next returns io.EOF when the handler has succeeded and all it sent is read.
+// next returns io.EOF when the handler has succeeded and all its messages are read.
 func (s *clientStream) next() (proto.Message, error) {
 	select {
 	case message, ok := <-s.from:
@@ -217,7 +219,7 @@ func (s *clientStream) next() (proto.Message, error) {
 	}
 }
 
-// ended reports to the call's options, once.
+// ended fills in the call's options, once.
 func (s *clientStream) ended(err error) {
 	if err == io.EOF {
 		err = nil

@@ -8,8 +8,8 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// transport holds the metadata of one call on its way back. grpc.SetHeader and its kin
-// find it in the handler's context.
+// transport holds the metadata that one call returns. grpc.SetHeader and the like find it in
+// the handler's context.
 type transport struct {
 	method string
 	ready  chan struct{} // closed once the header can be read
@@ -55,7 +55,7 @@ func (t *transport) SetTrailer(md metadata.MD) error {
 	return nil
 }
 
-// flush sends the header, unless it is sent.
+// flush sends the header, unless it was sent.
 func (t *transport) flush() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

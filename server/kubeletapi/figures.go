@@ -18,7 +18,7 @@ import (
 // lacks what the error names. The summary is shared: do not write to it.
 type Stats interface {
 	Summary(context.Context) (*statsapi.Summary, error)
-	// Usage is a summary of processors and memory, which are found out sooner.
+	// Usage returns a summary of CPU and memory alone, which takes less time.
 	Usage(context.Context) (*statsapi.Summary, error)
 	// Cgroups describes each cgroup in cAdvisor's terms. The result is shared too.
 	Cgroups(context.Context) ([]*model.ContainerInfo, error)
@@ -47,8 +47,10 @@ type Machine struct {
 
 func (f Figures) agent(w http.ResponseWriter, r *http.Request) { f.Agent.ServeHTTP(w, r) }
 
-// ask asks for stats. Figures that are missing do not keep the others back.
-func (f Figures) ask(w http.ResponseWriter, r *http.Request, of func(context.Context) (*statsapi.Summary, error)) (found *statsapi.Summary, whole bool) {
+// ask returns stats. If some figures are missing, it logs that and returns the others.
+func (f Figures) ask(
+	w http.ResponseWriter, r *http.Request, of func(context.Context) (*statsapi.Summary, error),
+) (found *statsapi.Summary, whole bool) {
 	found, err := of(r.Context())
 	if found == nil {
 		wire.WriteText(w, http.StatusInternalServerError, err.Error())
@@ -72,7 +74,7 @@ func (f Figures) summary(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if few {
-		found = onlyCPUAndMemory(found)
+		found = cpuAndMemory(found)
 	}
 	body, err := json.Marshal(found)
 	if err != nil {
@@ -82,24 +84,24 @@ func (f Figures) summary(w http.ResponseWriter, r *http.Request) {
 	wire.WriteJSON(w, body)
 }
 
-// onlyCPUAndMemory leaves out what autoscalers do not read.
-func onlyCPUAndMemory(whole *statsapi.Summary) *statsapi.Summary {
+// cpuAndMemory leaves out the figures that autoscalers do not read.
+func cpuAndMemory(whole *statsapi.Summary) *statsapi.Summary {
 	few := &statsapi.Summary{
 		Node: statsapi.NodeStats{
 			NodeName: whole.Node.NodeName, StartTime: whole.Node.StartTime, CPU: whole.Node.CPU, Memory: whole.Node.Memory,
-			SystemContainers: fewOf(whole.Node.SystemContainers),
+			SystemContainers: cpuAndMemoryOf(whole.Node.SystemContainers),
 		},
 		Pods: make([]statsapi.PodStats, 0, len(whole.Pods)),
 	}
 	for _, p := range whole.Pods {
 		few.Pods = append(few.Pods, statsapi.PodStats{
-			PodRef: p.PodRef, StartTime: p.StartTime, CPU: p.CPU, Memory: p.Memory, Containers: fewOf(p.Containers),
+			PodRef: p.PodRef, StartTime: p.StartTime, CPU: p.CPU, Memory: p.Memory, Containers: cpuAndMemoryOf(p.Containers),
 		})
 	}
 	return few
 }
 
-func fewOf(containers []statsapi.ContainerStats) []statsapi.ContainerStats {
+func cpuAndMemoryOf(containers []statsapi.ContainerStats) []statsapi.ContainerStats {
 	few := make([]statsapi.ContainerStats, 0, len(containers))
 	for _, c := range containers {
 		few = append(few, statsapi.ContainerStats{Name: c.Name, StartTime: c.StartTime, CPU: c.CPU, Memory: c.Memory})
@@ -125,14 +127,15 @@ func (f Figures) cadvisor(w http.ResponseWriter, r *http.Request) {
 	}
 	machine.MachineID, machine.BootID, machine.SystemUUID = f.Machine.MachineID, f.Machine.BootID, f.Machine.SystemUUID
 	version := &model.VersionInfo{
-		KernelVersion: f.Machine.KernelVersion, ContainerOsVersion: f.Machine.OSImage, CadvisorVersion: "nodal " + f.Machine.Version,
+		KernelVersion: f.Machine.KernelVersion, ContainerOsVersion: f.Machine.OSImage,
+		CadvisorVersion: "nodal " + f.Machine.Version,
 	}
 	found, err := f.Stats.Cgroups(r.Context())
 	if err != nil {
 		f.Log.WarnContext(r.Context(), "some stats are missing", "err", err)
 	}
 	metricsHeader(w)
-	_ = metrics.Cadvisor(w, found, machine, version, err == nil) // who does not read it cannot be told
+	_ = metrics.Cadvisor(w, found, machine, version, err == nil) // a client that is gone gets no error
 }
 
 // probes answers /metrics/probes.
@@ -142,7 +145,7 @@ func (f Figures) probes(w http.ResponseWriter, _ *http.Request) {
 
 func writeMetrics(w http.ResponseWriter, body []byte) {
 	metricsHeader(w)
-	_, _ = w.Write(body) // who does not read it cannot be told
+	_, _ = w.Write(body) // a client that is gone gets no error
 }
 
 func metricsHeader(w http.ResponseWriter) {

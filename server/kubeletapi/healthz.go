@@ -27,13 +27,13 @@ type Health struct {
 // checks returns upstream's checks. Ping and log hold as long as the process answers.
 func (h Health) checks() []healthCheck {
 	fine := func(context.Context) error { return nil }
-	return []healthCheck{{"ping", fine}, {"log", fine}, {"syncloop", h.turns}}
+	return []healthCheck{{"ping", fine}, {"log", fine}, {"syncloop", h.loopTurns}}
 }
 
-// loopPatience bounds the time of one turn of the reconciler, which waits for nothing in it.
+// loopPatience bounds one turn of the reconciler, in which it waits for nothing.
 const loopPatience = 5 * time.Second
 
-func (h Health) turns(ctx context.Context) error {
+func (h Health) loopTurns(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, loopPatience)
 	defer cancel()
 	return h.Alive(ctx)

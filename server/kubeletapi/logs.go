@@ -27,14 +27,14 @@ type Logs struct {
 
 // read answers /containerLogs. Its errors are upstream's: 400 for a query
 // that does not decode and for a log that is not there, 404 for an unknown pod
-// or container, 422 for values that make no sense.
+// or container, 422 for invalid values.
 func (l Logs) read(w http.ResponseWriter, r *http.Request) {
 	asked, err := decodeLogQuery(r.URL.Query())
 	if err != nil {
 		wire.WriteText(w, http.StatusBadRequest, `{"message": "Unable to decode query."}`)
 		return
 	}
-	if !sensible(asked) {
+	if !valid(asked) {
 		wire.WriteText(w, http.StatusUnprocessableEntity, `{"message": "Invalid request."}`)
 		return
 	}
@@ -64,16 +64,16 @@ func (l Logs) read(w http.ResponseWriter, r *http.Request) {
 	case !sink.begun:
 		wire.WriteText(w, http.StatusBadRequest, err.Error())
 	default:
-		// The header is out: all that is left is not to look complete.
+		// The header is sent. The answer can only be cut, so that it does not look complete.
 		panic(http.ErrAbortHandler)
 	}
 }
 
-// logResponse passes a log on as it comes: no work a line.
+// logResponse passes a log on in the pieces in which it comes, not line by line.
 type logResponse struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
-	begun   bool // the header is out
+	begun   bool // the header is sent
 }
 
 var _ node.LogSink = (*logResponse)(nil)
@@ -99,8 +99,8 @@ func (l *logResponse) begin() {
 	l.begun = true
 }
 
-// decodeLogQuery reads a query as Kubernetes reads query parameters. The older
-// tail means tailLines, and "all" of them nothing.
+// decodeLogQuery reads a query as Kubernetes does. The older parameter tail means tailLines,
+// and its value "all" means no limit.
 func decodeLogQuery(q url.Values) (corev1.PodLogOptions, error) {
 	var o corev1.PodLogOptions
 	if tail := q.Get("tail"); tail != "" && tail != "all" {
@@ -133,8 +133,8 @@ func decodeLogQuery(q url.Values) (corev1.PodLogOptions, error) {
 	return o, errors.Join(errs...)
 }
 
-// sensible holds the options to the rules of Kubernetes' API server.
-func sensible(o corev1.PodLogOptions) bool {
+// valid reports whether the options keep the rules of Kubernetes' API server.
+func valid(o corev1.PodLogOptions) bool {
 	switch {
 	case o.TailLines != nil && *o.TailLines < 0,
 		o.LimitBytes != nil && *o.LimitBytes < 1,

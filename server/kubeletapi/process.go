@@ -53,7 +53,7 @@ func document(w http.ResponseWriter, _ *http.Request) {
 	wire.WriteJSON(w, text)
 }
 
-// setVerbosity answers PUT /debug/flags/v: the body is the level from now on.
+// setVerbosity answers PUT /debug/flags/v. The body is the new level of the log.
 func (p *Process) setVerbosity(w http.ResponseWriter, r *http.Request) {
 	if p.NoFlags {
 		http.Error(w, "flags endpoint is disabled.", http.StatusMethodNotAllowed)
@@ -79,13 +79,13 @@ kubelet %s
 Warning: This endpoint is not meant to be machine parseable, has no formatting compatibility guarantees and is for debugging purposes only.
 `
 
-// page is the head of what flagz and statusz tell to programs.
+// page is the head of the objects that flagz and statusz answer to programs.
 type page struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
 }
 
-// flagz is /flagz: the command line, defaults included.
+// flagz answers /flagz: the command line, defaults included.
 func (p *Process) flagz(w http.ResponseWriter, r *http.Request) {
 	text := fmt.Sprintf(pageHead, "flagz") + "\n"
 	for _, name := range slices.Sorted(maps.Keys(p.Flags)) {
@@ -99,7 +99,7 @@ func (p *Process) flagz(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// statusz is /statusz: which program this is, since when it runs, and what it serves.
+// statusz answers /statusz: the version of the program, when it started, and its paths.
 func (p *Process) statusz(w http.ResponseWriter, r *http.Request) {
 	up := p.Now().Sub(p.Started).Truncate(time.Second)
 	text := fmt.Sprintf(pageHead, "statusz") + fmt.Sprintf(`
@@ -123,7 +123,7 @@ Paths: %s
 	})
 }
 
-// writePage answers with text, or with an object if the client asks for one of its kind, as in
+// writePage answers with text. A client gets an object if it accepts one, as in
 // "application/json;v=v1alpha1;g=config.k8s.io;as=Statusz".
 func writePage(w http.ResponseWriter, r *http.Request, kind, text string, object func(page) any) {
 	accepted := r.Header.Get("Accept")
@@ -135,7 +135,8 @@ func writePage(w http.ResponseWriter, r *http.Request, kind, text string, object
 		case media == "text/plain", media == "text/*", media == "*/*":
 			wire.WriteText(w, http.StatusOK, text)
 			return
-		case media == "application/json" && parameters["g"] == "config.k8s.io" && strings.EqualFold(parameters["as"], kind) && slices.Contains(pageVersions, version):
+		case media == "application/json" && parameters["g"] == "config.k8s.io" &&
+			strings.EqualFold(parameters["as"], kind) && slices.Contains(pageVersions, version):
 			body, err := json.Marshal(object(page{
 				metav1.TypeMeta{Kind: kind, APIVersion: "config.k8s.io/" + version}, metav1.ObjectMeta{Name: "kubelet"},
 			}))
@@ -151,7 +152,9 @@ func writePage(w http.ResponseWriter, r *http.Request, kind, text string, object
 		wire.WriteText(w, http.StatusOK, text)
 		return
 	}
-	wire.WriteText(w, http.StatusNotAcceptable, fmt.Sprintf("%s: text/plain is to be had, or application/json;v=%s;g=config.k8s.io;as=%s", accepted, pageVersions[0], kind))
+	wire.WriteText(w, http.StatusNotAcceptable,
+		fmt.Sprintf("%s: not available; ask for text/plain or application/json;v=%s;g=config.k8s.io;as=%s",
+			accepted, pageVersions[0], kind))
 }
 
 var pageVersions = []string{"v1alpha1", "v1beta1"}

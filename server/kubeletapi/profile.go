@@ -14,7 +14,7 @@ import (
 	"nodal/server/wire"
 )
 
-// profile is /debug/pprof/: the list of profiles, and each as the runtime tells it.
+// profile answers /debug/pprof/ with the list of profiles, and below it with each of them.
 func (p *Process) profile(w http.ResponseWriter, r *http.Request) {
 	if p.NoProfiles {
 		http.Error(w, "profiling endpoint is disabled.", http.StatusMethodNotAllowed)
@@ -37,14 +37,14 @@ func (p *Process) profile(w http.ResponseWriter, r *http.Request) {
 		if name == "heap" && r.URL.Query().Get("gc") == "1" {
 			runtime.GC()
 		}
-		asProfile(w, name, detail)
+		profileHeader(w, name, detail)
 		if err := found.WriteTo(w, detail); err != nil {
 			p.Log.Debug("a profile was cut off", "profile", name, "err", err)
 		}
 	}
 }
 
-// profiles are the names of what there is to read, one on a line.
+// profiles returns the names of the profiles, one on a line.
 func profiles() string {
 	text := "cmdline\nprofile\n"
 	for _, one := range pprof.Profiles() {
@@ -53,13 +53,13 @@ func profiles() string {
 	return text
 }
 
-// profileCPU samples where the process spends the next seconds, 30 by default.
+// profileCPU samples the process for some seconds, 30 by default.
 func profileCPU(w http.ResponseWriter, r *http.Request) {
 	seconds, err := strconv.Atoi(r.URL.Query().Get("seconds"))
 	if err != nil || seconds <= 0 {
 		seconds = 30
 	}
-	asProfile(w, "profile", 0)
+	profileHeader(w, "profile", 0)
 	if err := pprof.StartCPUProfile(w); err != nil {
 		w.Header().Del("Content-Disposition")
 		wire.WriteText(w, http.StatusInternalServerError, "cannot profile: "+err.Error())
@@ -72,8 +72,8 @@ func profileCPU(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// asProfile says what follows: text for people, or a file for programs.
-func asProfile(w http.ResponseWriter, name string, detail int) {
+// profileHeader announces text for people, or a file for programs.
+func profileHeader(w http.ResponseWriter, name string, detail int) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	if detail != 0 {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")

@@ -16,7 +16,7 @@ import (
 	"nodal/server/auth"
 )
 
-// Listeners are the kinds of listener that a path is served on.
+// Listeners is the set of the kinds of listener that serve a path.
 type Listeners uint8
 
 const (
@@ -28,7 +28,7 @@ const (
 	Every = Full | ReadOnly | Health
 )
 
-// String names the kinds, as the golden file of routes shows them.
+// String returns the kinds as the golden file of routes shows them.
 func (l Listeners) String() string {
 	var names []string
 	for _, kind := range []struct {
@@ -90,7 +90,7 @@ func Rights(all []Method) map[string]auth.Verb {
 	return rights
 }
 
-// read refuses a method that does not state its right and its listeners.
+// read returns a method of the protos. It has to state its right and its listeners.
 func read(d protoreflect.MethodDescriptor) (Method, error) {
 	m := Method{
 		Name:   fmt.Sprintf("/%s/%s", d.Parent().FullName(), d.Name()),
@@ -145,7 +145,7 @@ func pathsOf(d protoreflect.MethodDescriptor) []Path {
 	var paths []Path
 	for _, rule := range append([]*annotations.HttpRule{first}, first.GetAdditionalBindings()...) {
 		verb, pattern := address(rule)
-		paths = append(paths, Path{Verb: verb, Pattern: pattern, Query: left(d.Input(), pattern, rule.GetBody())})
+		paths = append(paths, Path{Verb: verb, Pattern: pattern, Query: queryFields(d.Input(), pattern, rule.GetBody())})
 	}
 	return paths
 }
@@ -162,8 +162,8 @@ func address(rule *annotations.HttpRule) (verb, pattern string) {
 	return http.MethodDelete, rule.GetDelete()
 }
 
-// left returns the fields of a request that neither its path nor its body holds.
-func left(request protoreflect.MessageDescriptor, pattern, body string) []protoreflect.FieldDescriptor {
+// queryFields returns the fields of a request that neither its path nor its body holds.
+func queryFields(request protoreflect.MessageDescriptor, pattern, body string) []protoreflect.FieldDescriptor {
 	var fields []protoreflect.FieldDescriptor
 	for i := range request.Fields().Len() {
 		field := request.Fields().Get(i)

@@ -23,7 +23,7 @@ func TestEveryMethodStatesItsRightAndItsListeners(t *testing.T) {
 	}
 }
 
-func TestAMethodThatStatesTooLittleIsRefused(t *testing.T) {
+func TestAMethodWithoutRightOrListenersIsRefused(t *testing.T) {
 	options := func(right nodev1.Right, on nodev1.Listeners) *descriptorpb.MethodOptions {
 		o := &descriptorpb.MethodOptions{}
 		proto.SetExtension(o, nodev1.E_Right, right)
@@ -56,7 +56,7 @@ func TestAMethodThatStatesTooLittleIsRefused(t *testing.T) {
 	}
 }
 
-// made is a method Do of service x.S with the options.
+// made returns a method Do of service x.S with the options.
 func made(t *testing.T, options *descriptorpb.MethodOptions) protoreflect.MethodDescriptor {
 	t.Helper()
 	file, err := protodesc.NewFile(&descriptorpb.FileDescriptorProto{
@@ -75,7 +75,7 @@ func made(t *testing.T, options *descriptorpb.MethodOptions) protoreflect.Method
 	return file.Services().Get(0).Methods().Get(0)
 }
 
-func TestParametersAreWhatIsNeitherInThePathNorInTheBody(t *testing.T) {
+func TestParametersAreTheFieldsOutsidePathAndBody(t *testing.T) {
 	all, err := All()
 	if err != nil {
 		t.Fatal(err)

@@ -29,7 +29,7 @@ type Agent struct {
 	cluster  atomic.Bool // the node is a member of one
 }
 
-// NewAgent makes counts for a node with the views of its pods.
+// NewAgent returns zero counts for a node. views returns its pods.
 func NewAgent(nodeName string, cgroups int, views func() ([]store.View, int64)) *Agent {
 	a := &Agent{
 		registry: prometheus.NewRegistry(), began: time.Now(), calls: newCallCounts(), requests: newRequestCounts(), pods: newPodCounts(), views: views,
@@ -43,14 +43,15 @@ func NewAgent(nodeName string, cgroups int, views func() ([]store.View, int64)) 
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), name, version, newPresent(views),
 		a.calls.total, a.calls.failed, a.calls.took, a.calls.sandboxTook, a.calls.sandboxFailed,
 		a.requests.total, a.requests.took, a.requests.inFlight,
-		a.pods.started, a.pods.startFailed, a.pods.containers, a.pods.took, a.starts.whole, a.starts.own, newStages(views, &a.cluster),
+		a.pods.started, a.pods.startFailed, a.pods.containers, a.pods.took, a.starts.whole, a.starts.own,
+		newStages(views, &a.cluster),
 	)
 	a.registry.MustRegister(a.admitted.all()...)
 	a.registry.MustRegister(a.work.all()...)
 	return a
 }
 
-// ServeHTTP is /metrics.
+// ServeHTTP answers /metrics.
 func (a *Agent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{}).ServeHTTP(w, r)
 }
@@ -64,14 +65,15 @@ func gaugeVec(name, help string, labels ...string) *prometheus.GaugeVec {
 }
 
 func histogramVec(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
-	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "kubelet_" + name, Help: alpha + help, Buckets: buckets}, labels)
+	opts := prometheus.HistogramOpts{Name: "kubelet_" + name, Help: alpha + help, Buckets: buckets}
+	return prometheus.NewHistogramVec(opts, labels)
 }
 
 func count(name, help string) prometheus.Counter { return counterVec(name, help).WithLabelValues() }
 
 func gauged(name, help string) prometheus.Gauge { return gaugeVec(name, help).WithLabelValues() }
 
-// lasting is a histogram of one thing.
+// lasting is a histogram without labels.
 type lasting interface {
 	prometheus.Observer
 	prometheus.Collector
@@ -81,7 +83,7 @@ func histogramOf(name, help string, buckets []float64) lasting {
 	return histogramVec(name, help, buckets).WithLabelValues().(lasting)
 }
 
-const alpha = "[ALPHA] " // how firmly Kubernetes stands by a metric
+const alpha = "[ALPHA] " // the stability that Kubernetes promises for a metric
 
 // callCounts counts the calls to the container runtime.
 type callCounts struct {
@@ -93,11 +95,18 @@ type callCounts struct {
 
 func newCallCounts() callCounts {
 	return callCounts{
-		total:         counterVec("runtime_operations_total", "Cumulative number of runtime operations by operation type.", "operation_type"),
-		failed:        counterVec("runtime_operations_errors_total", "Cumulative number of runtime operation errors by operation type.", "operation_type"),
-		took:          histogramVec("runtime_operations_duration_seconds", "Duration in seconds of runtime operations. Broken down by operation type.", prometheus.ExponentialBuckets(.005, 2.5, 14), "operation_type"),
-		sandboxTook:   histogramVec("run_podsandbox_duration_seconds", "Duration in seconds of the run_podsandbox operations. Broken down by RuntimeClass.Handler.", prometheus.DefBuckets, "runtime_handler"),
-		sandboxFailed: counterVec("run_podsandbox_errors_total", "Cumulative number of the run_podsandbox operation errors by RuntimeClass.Handler.", "runtime_handler"),
+		total: counterVec("runtime_operations_total", "Cumulative number of runtime operations by operation type.",
+			"operation_type"),
+		failed: counterVec("runtime_operations_errors_total",
+			"Cumulative number of runtime operation errors by operation type.", "operation_type"),
+		took: histogramVec("runtime_operations_duration_seconds",
+			"Duration in seconds of runtime operations. Broken down by operation type.",
+			prometheus.ExponentialBuckets(.005, 2.5, 14), "operation_type"),
+		sandboxTook: histogramVec("run_podsandbox_duration_seconds",
+			"Duration in seconds of the run_podsandbox operations. Broken down by RuntimeClass.Handler.",
+			prometheus.DefBuckets, "runtime_handler"),
+		sandboxFailed: counterVec("run_podsandbox_errors_total",
+			"Cumulative number of the run_podsandbox operation errors by RuntimeClass.Handler.", "runtime_handler"),
 	}
 }
 
@@ -147,8 +156,10 @@ type requestCounts struct {
 func newRequestCounts() requestCounts {
 	labels := []string{"method", "path", "server_type", "long_running"}
 	return requestCounts{
-		total:    counterVec("http_requests_total", "Number of the http requests received since the server started", labels...),
-		took:     histogramVec("http_requests_duration_seconds", "Duration in seconds to serve http requests", prometheus.DefBuckets, labels...),
+		total: counterVec("http_requests_total", "Number of the http requests received since the server started",
+			labels...),
+		took: histogramVec("http_requests_duration_seconds", "Duration in seconds to serve http requests",
+			prometheus.DefBuckets, labels...),
 		inFlight: gaugeVec("http_inflight_requests", "Number of the inflight http requests", labels...),
 	}
 }
@@ -173,8 +184,8 @@ func (a *Agent) Count(server string, routed func(*http.Request) string) func(htt
 	}
 }
 
-// methodOf is a method that there is. Clients make up others, and each would be
-// remembered for good.
+// methodOf returns a known HTTP method, or "other". Clients can make up methods, and each would
+// add a series for good.
 func methodOf(name string) string {
 	switch name {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
@@ -184,12 +195,12 @@ func methodOf(name string) string {
 	return "other"
 }
 
-// Routed finds patterns in a router.
+// Routed returns a function that finds the pattern of a request in a router.
 func Routed(mux *chi.Mux) func(*http.Request) string {
 	return func(r *http.Request) string { return mux.Find(chi.NewRouteContext(), r.Method, r.URL.Path) }
 }
 
-// pathOf is the first word of a pattern, with the second where the first says little.
+// pathOf returns the first word of a pattern, or the first two where one is too general.
 func pathOf(pattern string) string {
 	if pattern == "" {
 		return "other"

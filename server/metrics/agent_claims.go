@@ -22,15 +22,21 @@ type claimPart struct {
 
 var _ prometheus.Collector = claims{}
 
-// Claims shows how full volumes are. They are asked for when somebody scrapes.
+// Claims registers how full the volumes of claims are, read at each scrape.
 func (a *Agent) Claims(read func(context.Context) []statsapi.VolumeStats) {
 	parts := []claimPart{
-		{name: "capacity_bytes", help: "Capacity in bytes of the volume", of: func(v *statsapi.VolumeStats) *uint64 { return v.CapacityBytes }},
-		{name: "available_bytes", help: "Number of available bytes in the volume", of: func(v *statsapi.VolumeStats) *uint64 { return v.AvailableBytes }},
-		{name: "used_bytes", help: "Number of used bytes in the volume", of: func(v *statsapi.VolumeStats) *uint64 { return v.UsedBytes }},
-		{name: "inodes", help: "Maximum number of inodes in the volume", of: func(v *statsapi.VolumeStats) *uint64 { return v.Inodes }},
-		{name: "inodes_free", help: "Number of free inodes in the volume", of: func(v *statsapi.VolumeStats) *uint64 { return v.InodesFree }},
-		{name: "inodes_used", help: "Number of used inodes in the volume", of: func(v *statsapi.VolumeStats) *uint64 { return v.InodesUsed }},
+		{name: "capacity_bytes", help: "Capacity in bytes of the volume",
+			of: func(v *statsapi.VolumeStats) *uint64 { return v.CapacityBytes }},
+		{name: "available_bytes", help: "Number of available bytes in the volume",
+			of: func(v *statsapi.VolumeStats) *uint64 { return v.AvailableBytes }},
+		{name: "used_bytes", help: "Number of used bytes in the volume",
+			of: func(v *statsapi.VolumeStats) *uint64 { return v.UsedBytes }},
+		{name: "inodes", help: "Maximum number of inodes in the volume",
+			of: func(v *statsapi.VolumeStats) *uint64 { return v.Inodes }},
+		{name: "inodes_free", help: "Number of free inodes in the volume",
+			of: func(v *statsapi.VolumeStats) *uint64 { return v.InodesFree }},
+		{name: "inodes_used", help: "Number of used inodes in the volume",
+			of: func(v *statsapi.VolumeStats) *uint64 { return v.InodesUsed }},
 	}
 	for i := range parts {
 		p := &parts[i]
@@ -39,7 +45,7 @@ func (a *Agent) Claims(read func(context.Context) []statsapi.VolumeStats) {
 	a.registry.MustRegister(claims{read, parts})
 }
 
-// Describe says which families there are.
+// Describe sends the families.
 func (c claims) Describe(to chan<- *prometheus.Desc) {
 	for _, p := range c.parts {
 		to <- p.desc
@@ -56,7 +62,8 @@ func (c claims) Collect(to chan<- prometheus.Metric) {
 		seen[*v.PVCRef] = true
 		for _, p := range c.parts {
 			if value := p.of(&v); value != nil {
-				to <- prometheus.MustNewConstMetric(p.desc, prometheus.GaugeValue, float64(*value), v.PVCRef.Namespace, v.PVCRef.Name)
+				to <- prometheus.MustNewConstMetric(p.desc, prometheus.GaugeValue, float64(*value), v.PVCRef.Namespace,
+					v.PVCRef.Name)
 			}
 		}
 	}

@@ -20,7 +20,7 @@ import (
 
 var errBroken = errors.New("broken")
 
-// busyAgent is one to which everything has happened that is counted.
+// busyAgent returns an agent that has counted something in every family.
 func busyAgent() *Agent {
 	a := testAgent()
 	a.Called("RunPodSandbox", "", time.Second, errBroken)
@@ -72,7 +72,7 @@ func halfFull(claim string) statsapi.VolumeStats {
 	}}
 }
 
-// sample is the value that a family is expected to show under some labels.
+// sample is the expected value of a family under some labels.
 type sample struct {
 	name   string
 	labels []string
@@ -89,7 +89,7 @@ func expect(t *testing.T, a *Agent, samples ...sample) {
 	}
 }
 
-func TestPodsAreCountedAsTheyComeIn(t *testing.T) {
+func TestNewPodsAreCounted(t *testing.T) {
 	refused := func(reason string, lack node.Lack) *node.Pod {
 		return &node.Pod{Object: &corev1.Pod{}, Refused: &node.Refusal{Reason: reason, Lack: lack}}
 	}
@@ -115,7 +115,7 @@ func TestPodsAreCountedAsTheyComeIn(t *testing.T) {
 	)
 }
 
-func TestCPUsOfOnesOwnAreCounted(t *testing.T) {
+func TestExclusiveCPUsAreCounted(t *testing.T) {
 	v := pair()
 	v.Slot.Pod.Shares = node.Shares{"a": {CPUs: "1"}}
 	a := NewAgent("node1", 2, func() ([]store.View, int64) { return []store.View{v, {Gone: true}}, 1 })
@@ -128,7 +128,7 @@ func TestCPUsOfOnesOwnAreCounted(t *testing.T) {
 	)
 }
 
-func TestPodsAreCountedByHowFarTheyHaveCome(t *testing.T) {
+func TestPodsAreCountedByStage(t *testing.T) {
 	view := func(source node.Source, change func(*node.Slot)) store.View {
 		v := pair()
 		v.Slot.Pod.Source = source
@@ -156,7 +156,7 @@ func TestPodsAreCountedByHowFarTheyHaveCome(t *testing.T) {
 	expect(t, a, sample{"kubelet_mirror_pods", nil, 1})
 }
 
-func TestTheTouchWithTheRuntimeIsCounted(t *testing.T) {
+func TestLooksAtTheRuntimeAreCounted(t *testing.T) {
 	a := testAgent()
 	a.Relisted(someTime, 2*time.Second, nil)
 	a.Relisted(someTime.Add(5*time.Second), time.Second, errBroken)
@@ -174,7 +174,7 @@ func TestTheTouchWithTheRuntimeIsCounted(t *testing.T) {
 	}
 }
 
-func TestCertificatesRunOut(t *testing.T) {
+func TestTheEndsOfCertificatesAreShown(t *testing.T) {
 	a := testAgent()
 	serving, client := a.ServingCertificate(inAnHour), a.ClientCertificate(func() time.Time { return time.Time{} })
 	serving(2*time.Hour, nil)
@@ -202,7 +202,7 @@ func TestAClaimIsReportedOnce(t *testing.T) {
 	)
 }
 
-func TestWhatAStartWaitsForIsNotTheNodesOwn(t *testing.T) {
+func TestPullsAndInitContainersAreNotTheNodesOwnStartTime(t *testing.T) {
 	pod := &node.Pod{Source: node.SourceAPI, Accepted: someTime, Object: &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{UID: "1"}, Spec: corev1.PodSpec{InitContainers: []corev1.Container{{Name: "first"}}},
 	}}

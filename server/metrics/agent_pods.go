@@ -13,7 +13,7 @@ import (
 	"nodal/node/store"
 )
 
-// podCounts counts how pods came to run.
+// podCounts counts the pods and containers that start.
 type podCounts struct {
 	started, startFailed prometheus.Counter
 	containers           *prometheus.CounterVec
@@ -25,12 +25,13 @@ func newPodCounts() podCounts {
 		started:     count("started_pods_total", "Cumulative number of pods started"),
 		startFailed: count("started_pods_errors_total", "Cumulative number of errors when starting pods"),
 		containers:  counterVec("started_containers_total", "Cumulative number of containers started", "container_type"),
-		took: histogramOf("pod_start_duration_seconds", "Duration in seconds from kubelet seeing a pod for the first time to the pod starting to run",
+		took: histogramOf("pod_start_duration_seconds",
+			"Duration in seconds from kubelet seeing a pod for the first time to the pod starting to run",
 			startBuckets()),
 	}
 }
 
-// Events holds the node's events.
+// Events reads the node's events.
 type Events interface {
 	Changed() <-chan struct{}
 	Since(revision int64, match func(*node.Event) bool) ([]node.Event, int64, error)
@@ -47,11 +48,11 @@ func (a *Agent) Watch(ctx context.Context, events Events, view func(node.Key) (s
 	for {
 		changed := events.Changed()
 		found, now, err := events.Since(at, wanted)
-		if err != nil { // too many at once: those in between are not counted
+		if err != nil { // too many at once: some were dropped and are not counted
 			_, now, err = events.Since(0, wanted)
 			a.forgetGone(starting, waited)
 		}
-		if err == nil { // else the next change is another chance
+		if err == nil { // otherwise the next change tries again
 			at = now
 		}
 		for i := range found {
@@ -78,7 +79,9 @@ func (a *Agent) forgetGone(starting map[types.UID]map[string]bool, waited waits)
 	maps.DeleteFunc(waited, func(uid types.UID, _ []span) bool { return !there[uid] })
 }
 
-func (a *Agent) happened(e *node.Event, view func(node.Key) (store.View, bool), starting map[types.UID]map[string]bool, waited waits) {
+func (a *Agent) happened(
+	e *node.Event, view func(node.Key) (store.View, bool), starting map[types.UID]map[string]bool, waited waits,
+) {
 	if e.Reason == "Removed" {
 		delete(starting, e.UID)
 		delete(waited, e.UID)
@@ -109,7 +112,7 @@ func (a *Agent) happened(e *node.Event, view func(node.Key) (store.View, bool), 
 	}
 }
 
-// running says whether all containers of a pod have started.
+// running reports whether all containers of a pod have started.
 func running(pod *corev1.Pod, started map[string]bool) bool {
 	return !slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool { return !started[c.Name] })
 }
@@ -118,13 +121,14 @@ func containerType(pod *corev1.Pod, name string) string {
 	switch {
 	case slices.ContainsFunc(pod.Spec.InitContainers, func(c corev1.Container) bool { return c.Name == name }):
 		return "init_container"
-	case slices.ContainsFunc(pod.Spec.EphemeralContainers, func(c corev1.EphemeralContainer) bool { return c.Name == name }):
+	case slices.ContainsFunc(pod.Spec.EphemeralContainers,
+		func(c corev1.EphemeralContainer) bool { return c.Name == name }):
 		return "ephemeral_container"
 	}
 	return "container"
 }
 
-// present shows the pods that are there now.
+// present counts the present pods.
 type present struct {
 	views                                                   func() ([]store.View, int64)
 	runningPods, runningContainers, desiredPods, activePods *prometheus.Desc
@@ -137,8 +141,11 @@ func newPresent(views func() ([]store.View, int64)) present {
 		views:             views,
 		runningPods:       describe("running_pods", "Number of pods that have a running pod sandbox"),
 		runningContainers: describe("running_containers", "Number of containers currently running", "container_state"),
-		desiredPods:       describe("desired_pods", "The number of pods the kubelet is being instructed to run. static is true if the pod is not from the apiserver.", "static"),
-		activePods:        describe("active_pods", "The number of pods the kubelet considers active and which are being considered when admitting new pods. static is true if the pod is not from the apiserver.", "static"),
+		desiredPods: describe("desired_pods",
+			"The number of pods the kubelet is being instructed to run. static is true if the pod is not from the apiserver.",
+			"static"),
+		activePods: describe("active_pods",
+			"The number of pods the kubelet considers active and which are being considered when admitting new pods. static is true if the pod is not from the apiserver.", "static"),
 	}
 }
 
@@ -146,7 +153,7 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("kubelet_"+name, alpha+help, labels, nil)
 }
 
-// Describe says which families there are.
+// Describe sends the families.
 func (p present) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{p.runningPods, p.runningContainers, p.desiredPods, p.activePods} {
 		to <- d

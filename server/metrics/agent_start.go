@@ -10,9 +10,10 @@ import (
 	"nodal/node"
 )
 
-// startBuckets are Kubernetes' own, of the time that pods take to start.
+// startBuckets are Kubernetes' buckets for the time that pods take to start.
 func startBuckets() []float64 {
-	return []float64{0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600}
+	return []float64{0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800,
+		2700, 3600}
 }
 
 // startCounts measures how long pods of the API took until all their containers had
@@ -23,20 +24,23 @@ type startCounts struct {
 
 func newStartCounts() startCounts {
 	return startCounts{
-		whole: histogramOf("pod_start_total_duration_seconds", "Duration in seconds to start a pod since creation, including time to pull images and run init containers, "+
-			"measured from pod creation timestamp to when all its containers are reported as started and observed via watch", startBuckets()),
-		own: histogramOf("pod_start_sli_duration_seconds", "Duration in seconds to start a pod, excluding time to pull images and run init containers, "+
-			"measured from pod creation timestamp to when all its containers are reported as started and observed via watch", startBuckets()),
+		whole: histogramOf("pod_start_total_duration_seconds",
+			"Duration in seconds to start a pod since creation, including time to pull images and run init containers, "+
+				"measured from pod creation timestamp to when all its containers are reported as started and observed via watch", startBuckets()),
+		own: histogramOf("pod_start_sli_duration_seconds",
+			"Duration in seconds to start a pod, excluding time to pull images and run init containers, "+
+				"measured from pod creation timestamp to when all its containers are reported as started and observed via watch", startBuckets()),
 	}
 }
 
-// span is a time in which a starting pod waits for something that the node cannot hasten.
+// span is a time in which a starting pod waits for something outside the node's control.
 type span struct{ from, to time.Time }
 
 // waits holds the spans of the starting pods, in the order in which they ended.
 type waits map[types.UID][]span
 
-// mostWaits are kept of a pod, the last ones: an init container may fail for ever.
+// mostWaits bounds the spans of a pod. The last ones are kept, as an init container may fail
+// for ever.
 const mostWaits = 100
 
 // add notes the pull or the init container that has ended with an event.
@@ -47,7 +51,7 @@ func (w waits) add(pod *corev1.Pod, e *node.Event) {
 	}
 }
 
-// within returns how long a pod waited for any of them between two times.
+// within returns how long a pod waited between two times. Overlapping spans count once.
 func (w waits) within(uid types.UID, from, to time.Time) time.Duration {
 	waited := time.Duration(0)
 	for _, s := range slices.Backward(w[uid]) { // time after to is counted already
@@ -76,8 +80,8 @@ func (c startCounts) started(pod *node.Pod, at time.Time, w waits) {
 	}
 }
 
-// stateful reports whether a pod has volumes that outlive it: how soon those are there
-// cannot be promised.
+// stateful reports whether a pod has volumes that outlive it. Kubernetes' objective for start
+// times excludes such pods.
 func stateful(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool {
 		return v.Secret == nil && v.ConfigMap == nil && v.DownwardAPI == nil && v.EmptyDir == nil && v.Projected == nil

@@ -23,7 +23,7 @@ import (
 type told struct {
 	events  []node.Event
 	changed chan struct{}
-	fails   int // so often
+	fails   int // this many times
 }
 
 func (l *told) Changed() <-chan struct{} { return l.changed }
@@ -54,7 +54,7 @@ func pair() store.View {
 	}}
 }
 
-// read is the agent's own metrics as Prometheus reads them.
+// read returns the agent's own metrics as Prometheus reads them.
 func read(t *testing.T, a *Agent) map[string]*dto.MetricFamily {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -62,8 +62,8 @@ func read(t *testing.T, a *Agent) map[string]*dto.MetricFamily {
 	return parse(t, w.Body.Bytes())
 }
 
-// value is the value of the sample with these label values, or how often a histogram
-// has counted.
+// value returns the value of the sample with these label values, or the count of a
+// histogram.
 func value(f *dto.MetricFamily, labels ...string) float64 {
 	for _, m := range f.GetMetric() {
 		has := map[string]bool{}
@@ -85,7 +85,7 @@ func testAgent() *Agent {
 	return NewAgent("node1", 2, func() ([]store.View, int64) { return []store.View{pair()}, 1 })
 }
 
-func TestTheAgentCountsWhatItDoes(t *testing.T) {
+func TestTheAgentsWorkIsCounted(t *testing.T) {
 	a := testAgent()
 	a.Called("RunPodSandbox", "", time.Second, nil)
 	a.Called("RunPodSandbox", "gvisor", time.Second, errors.New("no"))
@@ -173,7 +173,7 @@ func TestAPodFromBeforeTheAgentHasNoStartToMeasure(t *testing.T) {
 	}
 }
 
-func TestCountingGoesOnAfterEventsThatCouldNotBeRead(t *testing.T) {
+func TestCountingContinuesAfterEventsCannotBeRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, l := testAgent(), &told{changed: make(chan struct{}), fails: 2}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -189,7 +189,7 @@ func TestCountingGoesOnAfterEventsThatCouldNotBeRead(t *testing.T) {
 	})
 }
 
-func TestWhatIsKeptOfPodsThatDoNotStartIsBounded(t *testing.T) {
+func TestMemoryOfPodsThatNeverStartIsBounded(t *testing.T) {
 	starting, waited := map[types.UID]map[string]bool{"1": {}, "gone": {}}, waits{"gone": {{}}}
 	var last time.Time
 	for i := range 3 * mostWaits {

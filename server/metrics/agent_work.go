@@ -10,12 +10,12 @@ import (
 	"nodal/node/store"
 )
 
-// workCounts counts the agent's work for pods, and its contact with the runtime.
+// workCounts counts the agent's work for pods, and its looks at the runtime.
 type workCounts struct {
 	took                          *prometheus.HistogramVec
 	relistTook, relistEvery       lasting
 	relisted                      prometheus.Gauge
-	looked                        *atomic.Int64 // when the whole runtime was looked at last
+	looked                        *atomic.Int64 // the time of the last look at the whole runtime
 	heard, unheard                prometheus.Counter
 	evicted, preempted, collected *prometheus.CounterVec
 	sweptVolumes, unsweptVolumes  prometheus.Gauge
@@ -23,19 +23,28 @@ type workCounts struct {
 
 func newWorkCounts() workCounts {
 	return workCounts{
-		took: histogramVec("pod_worker_duration_seconds", "Duration in seconds to sync a single pod. Broken down by operation type: create, update, or sync",
+		took: histogramVec("pod_worker_duration_seconds",
+			"Duration in seconds to sync a single pod. Broken down by operation type: create, update, or sync",
 			prometheus.DefBuckets, "operation_type"),
-		relistTook:     histogramOf("pleg_relist_duration_seconds", "Duration in seconds for relisting pods in PLEG.", prometheus.DefBuckets),
-		relistEvery:    histogramOf("pleg_relist_interval_seconds", "Interval in seconds between relisting in PLEG.", prometheus.DefBuckets),
-		relisted:       gauged("pleg_last_seen_seconds", "Timestamp in seconds when PLEG was last seen active."),
-		looked:         new(atomic.Int64),
-		heard:          count("evented_pleg_connection_success_count", "The number of times a streaming client was obtained to receive CRI Events."),
-		unheard:        count("evented_pleg_connection_error_count", "The number of errors encountered during the establishment of streaming connection with the CRI runtime."),
-		evicted:        counterVec("evictions", "Cumulative number of pod evictions by eviction signal", "eviction_signal"),
-		preempted:      counterVec("preemptions", "Cumulative number of pod preemptions by preemption resource", "preemption_signal"),
-		collected:      counterVec("image_garbage_collected_total", "Total number of images garbage collected by the kubelet, whether through disk usage or image age.", "reason"),
-		sweptVolumes:   gauged("orphan_pod_cleaned_volumes", "The total number of orphaned Pods whose volumes were cleaned in the last periodic sweep."),
-		unsweptVolumes: gauged("orphan_pod_cleaned_volumes_errors", "The number of orphaned Pods whose volumes failed to be cleaned in the last periodic sweep."),
+		relistTook: histogramOf("pleg_relist_duration_seconds", "Duration in seconds for relisting pods in PLEG.",
+			prometheus.DefBuckets),
+		relistEvery: histogramOf("pleg_relist_interval_seconds", "Interval in seconds between relisting in PLEG.",
+			prometheus.DefBuckets),
+		relisted: gauged("pleg_last_seen_seconds", "Timestamp in seconds when PLEG was last seen active."),
+		looked:   new(atomic.Int64),
+		heard: count("evented_pleg_connection_success_count",
+			"The number of times a streaming client was obtained to receive CRI Events."),
+		unheard: count("evented_pleg_connection_error_count",
+			"The number of errors encountered during the establishment of streaming connection with the CRI runtime."),
+		evicted: counterVec("evictions", "Cumulative number of pod evictions by eviction signal", "eviction_signal"),
+		preempted: counterVec("preemptions", "Cumulative number of pod preemptions by preemption resource",
+			"preemption_signal"),
+		collected: counterVec("image_garbage_collected_total",
+			"Total number of images garbage collected by the kubelet, whether through disk usage or image age.", "reason"),
+		sweptVolumes: gauged("orphan_pod_cleaned_volumes",
+			"The total number of orphaned Pods whose volumes were cleaned in the last periodic sweep."),
+		unsweptVolumes: gauged("orphan_pod_cleaned_volumes_errors",
+			"The number of orphaned Pods whose volumes failed to be cleaned in the last periodic sweep."),
 	}
 }
 
@@ -45,7 +54,7 @@ func (c workCounts) all() []prometheus.Collector {
 	}
 }
 
-// Worked counts that there is nothing left to do for a pod.
+// Worked counts a pod for which nothing is left to do.
 func (a *Agent) Worked(operation string, took time.Duration) {
 	a.work.took.WithLabelValues(operation).Observe(took.Seconds())
 }
@@ -61,7 +70,7 @@ func (a *Agent) Relisted(began time.Time, took time.Duration, err error) {
 	}
 }
 
-// Listened counts that the runtime's events are watched, or why they are not.
+// Listened counts an attempt to watch the runtime's events, by its result.
 func (a *Agent) Listened(err error) {
 	if err != nil {
 		a.work.unheard.Inc()
@@ -73,10 +82,10 @@ func (a *Agent) Listened(err error) {
 // Evicted counts a pod that was over a limit.
 func (a *Agent) Evicted(limit string) { a.work.evicted.WithLabelValues(limit).Inc() }
 
-// Preempted counts a pod that had to end for a critical one, which lacked a resource.
+// Preempted counts a pod that ended because a critical pod lacked a resource.
 func (a *Agent) Preempted(lack string) { a.work.preempted.WithLabelValues(lack).Inc() }
 
-// Collected counts an image that was given up, by what of the policy it had to go for.
+// Collected counts a removed image, by the rule of the policy that removed it.
 func (a *Agent) Collected(cause string) { a.work.collected.WithLabelValues(cause).Inc() }
 
 // Swept counts removed and remaining volumes of unknown pods.
@@ -85,7 +94,7 @@ func (a *Agent) Swept(removed, failed int) {
 	a.work.unsweptVolumes.Set(float64(failed))
 }
 
-// stages shows how far pods have come.
+// stages counts pods by how far they have come.
 type stages struct {
 	views                       func() ([]store.View, int64)
 	cluster                     *atomic.Bool
@@ -97,22 +106,25 @@ var _ prometheus.Collector = stages{}
 func newStages(views func() ([]store.View, int64), cluster *atomic.Bool) stages {
 	return stages{
 		views: views, cluster: cluster,
-		working: describe("working_pods", "Number of pods the kubelet is actually running, broken down by lifecycle phase, whether the pod is desired, orphaned, "+
-			"or runtime only (also orphaned), and whether the pod is static. An orphaned pod has been removed from local configuration or force deleted in the API "+
-			"and consumes resources that are not otherwise visible.", "lifecycle", "config", "static"),
-		mirrors:   describe("mirror_pods", "The number of mirror pods the kubelet will try to create (one per admitted static pod)"),
-		ephemeral: describe("managed_ephemeral_containers", "Current number of ephemeral containers in pods managed by this kubelet."),
+		working: describe("working_pods",
+			"Number of pods the kubelet is actually running, broken down by lifecycle phase, whether the pod is desired, orphaned, "+
+				"or runtime only (also orphaned), and whether the pod is static. An orphaned pod has been removed from local configuration or force deleted in the API "+
+				"and consumes resources that are not otherwise visible.", "lifecycle", "config", "static"),
+		mirrors: describe("mirror_pods",
+			"The number of mirror pods the kubelet will try to create (one per admitted static pod)"),
+		ephemeral: describe("managed_ephemeral_containers",
+			"Current number of ephemeral containers in pods managed by this kubelet."),
 	}
 }
 
-// Describe says which families there are.
+// Describe sends the families.
 func (s stages) Describe(to chan<- *prometheus.Desc) {
 	to <- s.working
 	to <- s.mirrors
 	to <- s.ephemeral
 }
 
-// stage is one of the ways in which Kubernetes counts a pod that is worked on.
+// stage is a set of pods that Kubernetes counts in one metric.
 type stage struct{ lifecycle, config, static string }
 
 func stageOf(slot *node.Slot) stage {
@@ -136,8 +148,8 @@ func stageOf(slot *node.Slot) stage {
 	return s
 }
 
-// Collect counts pods by their stage. Like Kubernetes it shows every source, and no line
-// where there is no pod.
+// Collect counts pods by their stage. As in Kubernetes, a stage without pods has a line too,
+// with 0.
 func (s stages) Collect(to chan<- prometheus.Metric) {
 	counts := map[stage]int{}
 	for _, lifecycle := range []string{"sync", "terminating", "terminated"} {

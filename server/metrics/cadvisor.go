@@ -7,7 +7,7 @@ import (
 	"github.com/google/cadvisor/lib/model"
 )
 
-// emit takes a sample's value, and those of its own labels.
+// emit adds a sample: its value, and the values of its own labels.
 type emit func(value float64, labels ...string)
 
 // figure is a family of /metrics/cadvisor, with the function that reads its samples from a
@@ -16,14 +16,16 @@ type figure struct {
 	name, help string
 	kind       kind
 	labels     []string
-	untimed    bool // it is about the cgroup, not about a moment
+	untimed    bool // samples have no time, as they do not change
 	read       func(*model.ContainerInfo, *model.ContainerStats, emit)
 }
 
 // Cadvisor writes the body of /metrics/cadvisor: cgroups with at most one set of stats
-// each, and the machine. Whole says that nothing is missing. It is megabytes with many
-// pods, and written family by family.
-func Cadvisor(w io.Writer, cgroups []*model.ContainerInfo, machine *model.MachineInfo, version *model.VersionInfo, whole bool) error {
+// each, and the machine. whole reports that nothing is missing. With many pods the body is
+// megabytes, so it is written family by family.
+func Cadvisor(
+	w io.Writer, cgroups []*model.ContainerInfo, machine *model.MachineInfo, version *model.VersionInfo, whole bool,
+) error {
 	bases := make([][]byte, len(cgroups))
 	for i, c := range cgroups {
 		bases[i] = baseLabels(c)
@@ -40,7 +42,8 @@ func Cadvisor(w io.Writer, cgroups []*model.ContainerInfo, machine *model.Machin
 	return err
 }
 
-// family writes the figure of all cgroups, whose labels are written already.
+// family returns the samples of all cgroups. bases holds the encoded labels of each, and room
+// is a buffer to reuse.
 func (f figure) family(cgroups []*model.ContainerInfo, bases [][]byte, room []byte) *family {
 	of := &family{name: f.name, help: f.help, kind: f.kind, labels: f.labels, lines: room}
 	var base []byte
@@ -59,7 +62,7 @@ func (f figure) family(cgroups []*model.ContainerInfo, bases [][]byte, room []by
 	return of
 }
 
-// baseLabels are the kubelet's names for a cgroup.
+// baseLabels returns the labels by which the kubelet names a cgroup.
 func baseLabels(c *model.ContainerInfo) []byte {
 	name := ""
 	if len(c.Aliases) > 0 {
@@ -92,10 +95,12 @@ func machineFamilies(machine *model.MachineInfo, version *model.VersionInfo, who
 		failed = 1
 	}
 	about := &family{
-		name: "cadvisor_version_info", kind: gauge, labels: []string{"kernelVersion", "osVersion", "dockerVersion", "cadvisorVersion", "cadvisorRevision"},
-		help: "A metric with a constant '1' value labeled by kernel version, OS version, docker version, cadvisor version & cadvisor revision.",
+		name: "cadvisor_version_info", kind: gauge,
+		labels: []string{"kernelVersion", "osVersion", "dockerVersion", "cadvisorVersion", "cadvisorRevision"},
+		help:   "A metric with a constant '1' value labeled by kernel version, OS version, docker version, cadvisor version & cadvisor revision.",
 	}
-	about.add(1, time.Time{}, version.KernelVersion, version.ContainerOsVersion, version.DockerVersion, version.CadvisorVersion, version.CadvisorRevision)
+	about.add(1, time.Time{}, version.KernelVersion, version.ContainerOsVersion, version.DockerVersion,
+		version.CadvisorVersion, version.CadvisorRevision)
 	return []*family{
 		about,
 		one("container_scrape_error", "1 if there was an error while getting container metrics, 0 otherwise", failed),

@@ -16,9 +16,10 @@ func pressureFigures() (figures []figure) {
 		{"io", "waiting", "tasks in the container have waited due to IO", diskPressure, false},
 	} {
 		figures = append(figures, figure{
-			name: "container_pressure_" + f.what + "_" + f.kindOf + "_seconds_total", help: "Total time duration " + f.help + " congestion.", kind: counter,
+			name: "container_pressure_" + f.what + "_" + f.kindOf + "_seconds_total", help: "Total time duration " + f.help +
+				" congestion.", kind: counter,
 			read: func(c *model.ContainerInfo, s *model.ContainerStats, e emit) {
-				// Without a spec, zero means that it was not counted.
+				// Without a spec, zero means not counted.
 				if p := f.psi(s); p != nil && (c.Spec.HasMemory || *p != model.PSIStats{}) {
 					of := p.Some
 					if f.full {

@@ -72,7 +72,7 @@ func someCgroups() scripted {
 	}
 }
 
-// counted are the kinds of figures that upstream's kubelet has cAdvisor count.
+// counted returns the kinds of figures that upstream's kubelet has cAdvisor count.
 func counted() container.MetricSet {
 	return container.MetricSet{
 		container.CpuUsageMetrics: {}, container.MemoryUsageMetrics: {}, container.DiskIOMetrics: {}, container.NetworkUsageMetrics: {},
@@ -122,7 +122,7 @@ func TestCadvisorsFamiliesAreCadvisorsOwn(t *testing.T) {
 	}
 }
 
-// absent are families that nothing here counts; docs/METRICS.md has the reasons.
+// absent lists the families that are not counted here. docs/METRICS.md has the reasons.
 func absent(t *testing.T, name string) bool {
 	t.Helper()
 	word := readPage(t).rows["/metrics/cadvisor"][name]
@@ -140,7 +140,7 @@ func kubeletLabels(c *model.ContainerInfo) map[string]string {
 	}
 }
 
-// samples are sorted lines, whatever the order of labels.
+// samples returns the sorted lines of a family, labels sorted too.
 func samples(f *dto.MetricFamily) string {
 	for _, m := range f.Metric {
 		slices.SortFunc(m.Label, func(a, b *dto.LabelPair) int { return strings.Compare(a.GetName(), b.GetName()) })

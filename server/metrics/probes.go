@@ -9,23 +9,27 @@ import (
 	"nodal/node"
 )
 
-// Probes is the body of /metrics/probes.
+// Probes writes the body of /metrics/probes.
 func Probes(counts []*node.ProbeCount) []byte {
 	slices.SortFunc(counts, func(a, b *node.ProbeCount) int {
-		return cmp.Or(cmp.Compare(a.Key.String(), b.Key.String()), cmp.Compare(a.Container, b.Container), cmp.Compare(a.Kind, b.Kind))
+		return cmp.Or(cmp.Compare(a.Key.String(), b.Key.String()), cmp.Compare(a.Container, b.Container),
+			cmp.Compare(a.Kind, b.Kind))
 	})
 	total := &family{
-		name: "prober_probe_total", kind: counter, labels: []string{"probe_type", "result", "container", "pod", "namespace", "pod_uid"},
+		name: "prober_probe_total", kind: counter, labels: []string{"probe_type", "result", "container", "pod", "namespace",
+			"pod_uid"},
 		help: "[BETA] Cumulative number of a liveness, readiness or startup probe for a container by result.",
 	}
-	took := &family{name: "prober_probe_duration_seconds", kind: histogram, help: "[ALPHA] Duration in seconds for a probe response."}
+	took := &family{name: "prober_probe_duration_seconds", kind: histogram,
+		help: "[ALPHA] Duration in seconds for a probe response."}
 	for _, c := range counts {
 		for _, r := range []struct {
 			result string
 			count  uint64
 		}{{"successful", c.Successes}, {"failed", c.Failures}, {"unknown", c.Unknown}} {
 			if r.count > 0 {
-				total.add(float64(r.count), time.Time{}, string(c.Kind), r.result, c.Container, c.Key.Name, c.Key.Namespace, string(c.UID))
+				total.add(float64(r.count), time.Time{}, string(c.Kind), r.result, c.Container, c.Key.Name, c.Key.Namespace,
+					string(c.UID))
 			}
 		}
 		if c.Successes > 0 {
@@ -35,8 +39,7 @@ func Probes(counts []*node.ProbeCount) []byte {
 	return text(total, took)
 }
 
-// addHistogram appends the lines of one histogram, whose buckets hold all values within
-// their bounds.
+// addHistogram appends the lines of one histogram. Its buckets are cumulative.
 func (f *family) addHistogram(c *node.ProbeCount) {
 	base := appendLabel(nil, "probe_type", string(c.Kind))
 	for _, l := range [][2]string{{"container", c.Container}, {"pod", c.Key.Name}, {"namespace", c.Key.Namespace}} {

@@ -6,7 +6,7 @@ import (
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 )
 
-// usage holds the families for the node's, pods' or containers' usage.
+// usage holds the families for the usage of the node, of pods or of containers.
 type usage struct{ cpu, memory, swap *family }
 
 func usageOf(what string, labels ...string) usage {
@@ -39,8 +39,8 @@ func (u usage) add(cpu *statsapi.CPUStats, memory *statsapi.MemoryStats, swap *s
 	}
 }
 
-// Resource is the body of /metrics/resource, which metrics-server reads. Whole says
-// that the summary lacks nothing.
+// Resource writes the body of /metrics/resource, which metrics-server reads. whole reports that
+// the summary lacks nothing.
 func Resource(summary *statsapi.Summary, whole bool) []byte {
 	inContainer := []string{"container", "pod", "namespace"}
 	node, pods, containers := usageOf("node"), usageOf("pod", "pod", "namespace"), usageOf("container", inContainer...)

@@ -93,14 +93,14 @@ func upstream(t *testing.T) map[string]map[string]shape {
 		name, _, _ := strings.Cut(after, `"`)
 		all["/metrics/cadvisor"][name] = shape{}
 	}
-	// It has these, and does not describe them.
+	// The documentation leaves out these metrics.
 	for _, limit := range []string{"limit", "reservation_limit", "swap_limit"} {
 		all["/metrics/cadvisor"]["container_spec_memory_"+limit+"_bytes"] = shape{}
 	}
 	return all
 }
 
-// served returns what is written where all figures are known, by endpoint and name.
+// served returns the metrics of a node that knows all figures, by endpoint and name.
 func served(t *testing.T) map[string]map[string]*dto.MetricFamily {
 	t.Helper()
 	some := uint64(1)
@@ -169,7 +169,7 @@ func TestReasonsStillHold(t *testing.T) {
 	}
 }
 
-func TestWhatIsServedIsAsUpstreamHasIt(t *testing.T) {
+func TestServedMetricsHaveUpstreamsShape(t *testing.T) {
 	ours := served(t)
 	for endpoint, shapes := range upstream(t) {
 		for name, want := range shapes {

@@ -28,10 +28,10 @@ type family struct {
 	lines      []byte
 }
 
-// add appends a sample. A zero time is left out: the scraper takes its own.
+// add appends a sample. Without a time, the scraper takes its own.
 func (f *family) add(value float64, at time.Time, labels ...string) { f.addTo(nil, value, at, labels) }
 
-// addTo appends a sample that has some labels written already.
+// addTo appends a sample after labels that are already encoded.
 func (f *family) addTo(base []byte, value float64, at time.Time, labels []string) {
 	f.lines = append(f.lines, f.name...)
 	if len(base)+len(labels) > 0 {
@@ -48,7 +48,7 @@ func (f *family) addTo(base []byte, value float64, at time.Time, labels []string
 	f.lines = append(f.lines, '\n')
 }
 
-// appendNumber writes whole numbers, which most are, in a quicker way.
+// appendNumber has a faster path for whole numbers, which most are.
 func appendNumber(line []byte, value float64) []byte {
 	if whole := int64(value); float64(whole) == value && -exact < whole && whole < exact {
 		return strconv.AppendInt(line, whole, 10)
@@ -58,12 +58,12 @@ func appendNumber(line []byte, value float64) []byte {
 
 const exact = 1 << 53 // beyond this, not every whole number can be represented
 
-// header is written above the lines.
+// header returns the lines HELP and TYPE.
 func (f *family) header() string {
 	return "# HELP " + f.name + " " + f.help + "\n# TYPE " + f.name + " " + string(f.kind) + "\n"
 }
 
-// writeTo writes a family that has samples.
+// writeTo writes a family, unless it has no samples.
 func (f *family) writeTo(w io.Writer) error {
 	if len(f.lines) == 0 {
 		return nil
@@ -84,7 +84,7 @@ func appendLabel(line []byte, name, value string) []byte {
 	return append(append(line, escapeLabel(value)...), '"')
 }
 
-// escapeLabel hides what ends a label's value early.
+// escapeLabel escapes the characters that would end a label's value.
 func escapeLabel(text string) string {
 	if !strings.ContainsAny(text, "\\\n\"") {
 		return text
@@ -92,7 +92,7 @@ func escapeLabel(text string) string {
 	return strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`).Replace(text)
 }
 
-// text is the families that have samples, by name.
+// text returns the families that have samples, sorted by name.
 func text(families ...*family) []byte {
 	slices.SortFunc(families, func(a, b *family) int { return strings.Compare(a.name, b.name) })
 	size := 0

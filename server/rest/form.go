@@ -14,15 +14,15 @@ import (
 	"nodal/server/wire"
 )
 
-// streamForm writes messages to the wire.
+// streamForm encodes the messages of a stream.
 type streamForm interface {
 	contentType() string
 	message(proto.Message) ([]byte, error)
 	failure(*status.Status) ([]byte, error)
-	keepAlive() []byte // nil: nothing fits in between
+	keepAlive() []byte // nil if the form has no room for one
 }
 
-// streamWriter sends each message as soon as it is there.
+// streamWriter sends each message at once.
 type streamWriter struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -44,7 +44,7 @@ func (s *streamWriter) send(m proto.Message) error {
 	return s.write(data)
 }
 
-// fail tells of an error in the middle, if the form has words for it.
+// fail ends the stream with an error, if the form can express one.
 func (s *streamWriter) fail(failed *status.Status) error {
 	data, err := s.form.failure(failed)
 	if err != nil {
@@ -62,20 +62,20 @@ func (s *streamWriter) write(data []byte) error {
 	})
 }
 
-// plainForm is the bytes of each HttpBody.
+// plainForm sends the bytes of each HttpBody.
 type plainForm struct{}
 
-// errNoWords says that a form cannot express an error.
-var errNoWords = errors.New("the form has no words for an error")
+// errNoForm is returned by a form that cannot express an error.
+var errNoForm = errors.New("the form cannot express an error")
 
 func (plainForm) contentType() string { return wire.PlainText }
 func (plainForm) keepAlive() []byte   { return nil }
 func (plainForm) message(m proto.Message) ([]byte, error) {
 	return m.(*httpbody.HttpBody).GetData(), nil
 }
-func (plainForm) failure(*status.Status) ([]byte, error) { return nil, errNoWords }
+func (plainForm) failure(*status.Status) ([]byte, error) { return nil, errNoForm }
 
-// lineForm is a JSON object a line.
+// lineForm sends each message as a line of JSON.
 type lineForm struct{}
 
 func (lineForm) contentType() string { return "application/x-ndjson" }
@@ -89,8 +89,8 @@ func (lineForm) failure(s *status.Status) ([]byte, error) {
 	return append(append([]byte(`{"error":`), data...), "}\n"...), err
 }
 
-// eventForm is server-sent events: the revision is the id from which a browser
-// resumes by itself.
+// eventForm sends server-sent events. Their id is the revision, from which a browser resumes
+// by itself.
 type eventForm struct{}
 
 func (eventForm) contentType() string { return "text/event-stream" }

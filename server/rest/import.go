@@ -11,9 +11,8 @@ import (
 	nodev1 "nodal/api/gen/node/v1"
 )
 
-// importBody takes a tarball as the body of a request, and answers while it comes.
-// It is not bounded as a manifest is: it passes through, and the disk is watched
-// where it ends.
+// importBody imports the tarball in the body of a request, and reports progress meanwhile. The
+// body has no limit, as it is not kept here. The import itself watches the disk.
 type importBody struct{ client nodev1.ImagesServiceClient }
 
 // importChunk bounds the part of a body that goes into one message.
@@ -21,16 +20,16 @@ const importChunk = 256 << 10
 
 func (h importBody) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	control := http.NewResponseController(w)
-	// HTTP/1.1 would have the body read whole before the first word of the answer.
-	// A connection that cannot do both at once gives the answer at the end.
+	// Without it, HTTP/1.1 reads the whole body before it answers. A connection that cannot
+	// do both at once answers at the end.
 	_ = control.EnableFullDuplex()
 	sent := make(chan struct{})
 	close(sent)
 	body := &ending{Reader: r.Body}
 	defer func() {
-		// A reader that still waits for the body is freed, before net/http takes the
-		// connection back. After the end of a body net/http itself reads, and a deadline
-		// would cancel every later request of the connection.
+		// The deadline ends a read of the body that is still pending, before net/http takes the
+		// connection back. After the end of the body net/http itself reads. A deadline would
+		// then cancel every later request of the connection.
 		if !body.ended.Load() {
 			_ = control.SetReadDeadline(time.Now())
 		}
@@ -51,7 +50,7 @@ func (h importBody) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		go func() {
 			defer close(sent)
 			if err := sendBody(call, body, first); err != nil {
-				cancel() // a body that breaks off must not pass for a whole one
+				cancel() // a body that breaks off must not count as complete
 			}
 		}()
 		return receiver(call, nil)
@@ -72,8 +71,8 @@ func (e *ending) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// sendBody sends a body in pieces, the first of them with the name. That the call
-// takes no more is no error: its answer says why.
+// sendBody sends a body in pieces, the first of them with the name. A call that takes no more
+// is no error, since its answer gives the reason.
 func sendBody(call nodev1.ImagesService_ImportImagesClient, body io.Reader, message *nodev1.ImportImagesRequest) error {
 	buffer := make([]byte, importChunk)
 	for {

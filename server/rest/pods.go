@@ -10,8 +10,8 @@ import (
 	"nodal/server/wire"
 )
 
-// listPods lists pods over REST, as the text that ListPodsText makes. ListPods and it need
-// the same right, select alike and fail alike.
+// listPods answers ListPods with the text of ListPodsText. Both need the same right, and they
+// select and fail alike.
 type listPods struct{ client nodev1.PodsServiceClient }
 
 func (l listPods) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -17,9 +17,9 @@ import (
 	"nodal/server/wire"
 )
 
-// onlyKnown refuses what the gateway would pass by: a condition with a typing error
-// in its name is none, and the request would do what its sender wanted to rule out.
-func onlyKnown(known []protoreflect.FieldDescriptor, next http.Handler) http.Handler {
+// refuseUnknown refuses parameters that the gateway would ignore. Without it, a condition with
+// a typing error would not hold, and the request would do what its sender ruled out.
+func refuseUnknown(known []protoreflect.FieldDescriptor, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := checkQuery(known, r.URL.RawQuery); err != nil {
 			wire.WriteStatus(w, wire.StatusOf(err))
@@ -54,8 +54,8 @@ func checkQuery(known []protoreflect.FieldDescriptor, raw string) error {
 	return fmt.Errorf("query parameter %q is none of %v: %w", asked, names, node.ErrInvalid)
 }
 
-// checkValue has the gateway try a value. Its own words would be the field of a message
-// and those of Go's parsers.
+// checkValue has the gateway try a value, and reports a fault in terms of the parameter. The
+// gateway's own error is in terms of messages and Go's parsers.
 func checkValue(field protoreflect.FieldDescriptor, name string, values []string) error {
 	if len(values) == 0 {
 		return nil
@@ -69,13 +69,14 @@ func checkValue(field protoreflect.FieldDescriptor, name string, values []string
 	}
 	asked := url.Values{name: values}
 	if runtime.PopulateQueryParameters(request.New().Interface(), asked, utilities.NewDoubleArray(nil)) != nil {
-		return fmt.Errorf("query parameter %q: must be %s, not %q: %w", name, wanted(field), strings.Join(values, ", "), node.ErrInvalid)
+		return fmt.Errorf("query parameter %q: must be %s, not %q: %w", name, formOf(field), strings.Join(values, ", "),
+			node.ErrInvalid)
 	}
 	return nil
 }
 
-// wanted describes the values that a parameter takes.
-func wanted(field protoreflect.FieldDescriptor) string {
+// formOf describes the values that a parameter takes.
+func formOf(field protoreflect.FieldDescriptor) string {
 	switch field.Kind() {
 	case protoreflect.BoolKind:
 		return "true or false"
@@ -83,7 +84,7 @@ func wanted(field protoreflect.FieldDescriptor) string {
 		return "a whole number of at most 64 bits"
 	case protoreflect.EnumKind:
 		var names []string
-		for i := 1; i < field.Enum().Values().Len(); i++ { // the first is that nothing is said
+		for i := 1; i < field.Enum().Values().Len(); i++ { // 0 stands for unset
 			names = append(names, string(field.Enum().Values().Get(i).Name()))
 		}
 		return "one of " + strings.Join(names, ", ")

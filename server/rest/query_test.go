@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-func TestAQueryThatIsNotUnderstoodChangesNothing(t *testing.T) {
+func TestAnUnknownParameterChangesNothing(t *testing.T) {
 	behind := &services{}
 	h := serve(t, behind)
 	const web = "/v1/namespaces/default/pods/web"
@@ -75,8 +75,8 @@ func TestEveryQueryParameterButTextHasAForm(t *testing.T) {
 	for _, m := range methods(t) {
 		for _, path := range m.Paths {
 			for _, field := range path.Query {
-				if isText := field.Kind() == protoreflect.StringKind; isText != (wanted(field) == "text") {
-					t.Errorf("%s: %s, which is %s, has to be %s", path.Pattern, field.JSONName(), field.Kind(), wanted(field))
+				if isText := field.Kind() == protoreflect.StringKind; isText != (formOf(field) == "text") {
+					t.Errorf("%s: %s, which is %s, has to be %s", path.Pattern, field.JSONName(), field.Kind(), formOf(field))
 				}
 			}
 		}

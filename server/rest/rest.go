@@ -17,13 +17,12 @@ import (
 	"nodal/server/wire"
 )
 
-// Handlers holds the handler of each method. Single answers come from grpc-gateway, but for
-// lists of pods.
-// Streams do not: it wraps each message in an object of its own, cannot write
-// server-sent events, and answers some errors with other codes than we do.
+// Handlers holds the handler of each method. grpc-gateway serves single answers, except lists
+// of pods. It does not serve streams: it wraps each message in an object, cannot write
+// server-sent events, and maps some errors to other codes.
 type Handlers struct {
 	gateway http.Handler
-	own     map[string]http.Handler // by the full name of the method
+	own     map[string]http.Handler // by the method's full name
 }
 
 // Handler returns the handler of a method at one of its paths. A stream needs one of its own.
@@ -36,23 +35,24 @@ func (h *Handlers) Handler(m method.Method, at method.Path) (http.Handler, error
 	default:
 		handler = h.gateway
 	}
-	return onlyKnown(at.Query, handler), nil
+	return refuseUnknown(at.Query, handler), nil
 }
 
 // New returns handlers that make their calls on conn.
 func New(conn grpc.ClientConnInterface, limits wire.BodyLimits) (*Handlers, error) {
 	mux := runtime.NewServeMux(
 		runtime.WithMarshalerOption(runtime.MIMEWildcard, &marshaler{}),
-		runtime.WithErrorHandler(func(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, _ *http.Request, err error) {
+		runtime.WithErrorHandler(func(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter,
+			_ *http.Request, err error) {
 			wire.WriteStatus(w, status.Convert(err))
 		}),
-		runtime.WithIncomingHeaderMatcher(onlyTrace),
-		runtime.WithOutgoingHeaderMatcher(noHeader),
+		runtime.WithIncomingHeaderMatcher(traceparentOnly),
+		runtime.WithOutgoingHeaderMatcher(noneOut),
 		runtime.WithDisablePathLengthFallback(),
 		runtime.WithDisableHTTPMethodOverride(),
 		runtime.WithWriteContentLength(),
 	)
-	ctx := context.Background() // unused by handlers on a connection of ours
+	ctx := context.Background() // handlers on this connection do not use it
 	err := errors.Join(
 		nodev1.RegisterManifestsServiceHandlerClient(ctx, mux, nodev1.NewManifestsServiceClient(conn)),
 		nodev1.RegisterObjectsServiceHandlerClient(ctx, mux, nodev1.NewObjectsServiceClient(conn)),
@@ -61,7 +61,8 @@ func New(conn grpc.ClientConnInterface, limits wire.BodyLimits) (*Handlers, erro
 		nodev1.RegisterPersistentVolumesServiceHandlerClient(ctx, mux, nodev1.NewPersistentVolumesServiceClient(conn)),
 		nodev1.RegisterRuntimeClassesServiceHandlerClient(ctx, mux, nodev1.NewRuntimeClassesServiceClient(conn)),
 		nodev1.RegisterClusterTrustBundlesServiceHandlerClient(ctx, mux, nodev1.NewClusterTrustBundlesServiceClient(conn)),
-		nodev1.RegisterPersistentVolumeClaimsServiceHandlerClient(ctx, mux, nodev1.NewPersistentVolumeClaimsServiceClient(conn)),
+		nodev1.RegisterPersistentVolumeClaimsServiceHandlerClient(ctx, mux,
+			nodev1.NewPersistentVolumeClaimsServiceClient(conn)),
 		nodev1.RegisterPodsServiceHandlerClient(ctx, mux, nodev1.NewPodsServiceClient(conn)),
 		nodev1.RegisterExecServiceHandlerClient(ctx, mux, nodev1.NewExecServiceClient(conn)),
 		nodev1.RegisterEventsServiceHandlerClient(ctx, mux, nodev1.NewEventsServiceClient(conn)),
@@ -85,15 +86,15 @@ func New(conn grpc.ClientConnInterface, limits wire.BodyLimits) (*Handlers, erro
 	}}, nil
 }
 
-// onlyTrace keeps HTTP headers and gRPC metadata apart: what is behind the gateway
-// reads no header but the one that says of which trace a request is a part.
-func onlyTrace(header string) (string, bool) { return trace.Parent, header == trace.Parent }
+// traceparentOnly keeps HTTP headers out of gRPC metadata, except the one that names the trace
+// of a request.
+func traceparentOnly(header string) (string, bool) { return trace.Parent, header == trace.Parent }
 
-// noHeader keeps metadata out of answers.
-func noHeader(string) (string, bool) { return "", false }
+// noneOut keeps metadata out of answers.
+func noneOut(string) (string, bool) { return "", false }
 
-// marshaler is protojson, but for one thing: a request body that is bound
-// to a string is taken as it stands. That is how a manifest is posted.
+// marshaler is protojson, with one exception: a request body that is bound to a string is
+// taken as it stands. That is how a manifest is posted.
 type marshaler struct{ runtime.JSONPb }
 
 var _ runtime.Marshaler = (*marshaler)(nil)

@@ -56,7 +56,7 @@ func TestAnIdleEventStreamIsKeptAlive(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*keepAliveInterval+time.Second)
 		defer cancel()
 		w := httptest.NewRecorder()
-		err := copyAlive(ctx, newStreamWriter(w, eventForm{}), make(chan proto.Message), make(chan error))
+		err := copyWithKeepAlives(ctx, newStreamWriter(w, eventForm{}), make(chan proto.Message), make(chan error))
 		if got, want := w.Body.String(), ":\n\n:\n\n"; got != want || err == nil {
 			t.Errorf("got %q and %v, want %q until the client is gone", got, err, want)
 		}

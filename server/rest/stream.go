@@ -45,7 +45,7 @@ func (s stream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		wire.WriteStatus(w, status.Convert(err))
 		return
 	}
-	// An error before the first message can still have a code of its own.
+	// Before the first message, an error can still set the HTTP code.
 	first, err := next()
 	if err != nil && !errors.Is(err, io.EOF) {
 		wire.WriteStatus(w, status.Convert(err))
@@ -63,8 +63,8 @@ func (s stream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if out.fail(status.Convert(err)) != nil {
-		// The answer is cut short and must not look complete. This is how
-		// net/http wants to be told.
+		// The answer is cut short and must not look complete. This panic makes net/http
+		// break the connection.
 		panic(http.ErrAbortHandler)
 	}
 }
@@ -79,7 +79,7 @@ func (s stream) form(r *http.Request) streamForm {
 	return lineForm{}
 }
 
-// copy sends messages until there are no more.
+// copy sends messages until the stream ends.
 func (s stream) copy(ctx context.Context, out *streamWriter, next recv) error {
 	if out.form.keepAlive() == nil {
 		for {
@@ -107,10 +107,10 @@ func (s stream) copy(ctx context.Context, out *streamWriter, next recv) error {
 			}
 		}
 	}()
-	return copyAlive(ctx, out, messages, end)
+	return copyWithKeepAlives(ctx, out, messages, end)
 }
 
-func copyAlive(ctx context.Context, out *streamWriter, messages <-chan proto.Message, end <-chan error) error {
+func copyWithKeepAlives(ctx context.Context, out *streamWriter, messages <-chan proto.Message, end <-chan error) error {
 	ticker := time.NewTicker(keepAliveInterval)
 	defer ticker.Stop()
 	for {

@@ -16,17 +16,16 @@ import (
 	"nodal/node"
 )
 
-// idle ends a stream on which nothing has come or gone for so long, as upstream does.
+// idle bounds how long a stream may carry nothing, as upstream does.
 const idle = 4 * time.Hour
 
 // Command runs a command to its end. The exit code is no error.
 type Command func(context.Context, node.Streams) (exit int32, err error)
 
-// Wanted is which streams a client asks for.
+// Wanted names the streams that a client asks for.
 type Wanted struct{ Stdin, Stdout, Stderr, TTY bool }
 
-// WantedIn reads the parameters that upstream has for it. A terminal has one
-// output only.
+// WantedIn reads upstream's parameters. With a terminal there is one output only.
 func WantedIn(query url.Values) (Wanted, error) {
 	is := func(name string) bool { return query.Get(name) == "1" || query.Get(name) == "true" }
 	w := Wanted{
@@ -42,8 +41,8 @@ func WantedIn(query url.Values) (Wanted, error) {
 
 var errGone = errors.New("the client has disconnected")
 
-// Serve upgrades the request and runs the command with the client's streams. A
-// client that goes away ends it: what the command does then is the runtime's to say.
+// Serve upgrades the request and runs the command with the client's streams. A client that
+// goes away cancels the command's context. The runtime decides how the command then ends.
 func Serve(w http.ResponseWriter, r *http.Request, wanted Wanted, run Command) {
 	if wsstream.IsWebSocketRequest(r) {
 		overWebSocket(w, r, wanted, run)
@@ -57,18 +56,17 @@ func Serve(w http.ResponseWriter, r *http.Request, wanted Wanted, run Command) {
 		remotecommand.DefaultStreamCreationTimeout, remotecommand.SupportedStreamingProtocols)
 }
 
-// spdy is a Command as the library calls it.
+// spdy adapts a Command to the library.
 type spdy struct{ run Command }
 
 var _ remotecommand.Executor = spdy{}
 
-// ExecInContainer runs the one command that there is: the library's names for
-// it are unused.
+// ExecInContainer runs the command. It ignores the names by which the library would find one.
 func (s spdy) ExecInContainer(ctx context.Context, _, _, _ string, _ []string, in io.Reader, out, err io.WriteCloser, tty bool, resize <-chan remotecommand.TerminalSize, _ time.Duration) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	streams := node.Streams{TTY: tty}
-	// Not assigned as they are: an interface that holds nil is not nil.
+	// They are not assigned as they are: an interface that holds nil is not nil.
 	if in != nil {
 		streams.Stdin = in
 	}
@@ -85,7 +83,7 @@ func (s spdy) ExecInContainer(ctx context.Context, _, _, _ string, _ []string, i
 	}
 	exit, failed := s.run(ctx, streams)
 	if context.Cause(ctx) == errGone {
-		return nil // the client is gone: it cannot be told, and leaving is no failure
+		return nil // the client is gone, which is no failure
 	}
 	if failed == nil && exit != 0 {
 		return utilexec.CodeExitError{Err: errors.New("the command failed"), Code: int(exit)}

@@ -25,7 +25,7 @@ import (
 	"nodal/node"
 )
 
-// serve runs command for whoever asks.
+// serve runs command for every request.
 func serve(t *testing.T, command Command) (*rest.Config, *url.URL) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -204,7 +204,7 @@ func TestAClientThatGoesEndsItsCommand(t *testing.T) {
 	}
 }
 
-// cutOff is a client whose connection ends with no goodbye, like that of a killed process.
+// cutOff is a client whose connection breaks, like that of a killed process.
 func cutOff(t *testing.T, _ *rest.Config, address *url.URL, started <-chan struct{}) {
 	plain, err := net.Dial("tcp", address.Host)
 	if err != nil {
@@ -229,7 +229,7 @@ func cutOff(t *testing.T, _ *rest.Config, address *url.URL, started <-chan struc
 	<-started
 }
 
-func TestSomeStreamHasToBeAskedFor(t *testing.T) {
+func TestARequestWithoutStreamsIsRefused(t *testing.T) {
 	cases := []struct {
 		name, query string
 		want        Wanted

@@ -20,15 +20,15 @@ import (
 // Forwarder connects a client with a port until either closes the connection.
 type Forwarder func(ctx context.Context, port int32, client io.ReadWriter) error
 
-// Forward upgrades the request and forwards every connection that the client opens
-// on it. When the client goes away they all end.
+// Forward upgrades the request and forwards every connection that the client opens on it. All
+// of them end when the client goes away.
 func Forward(w http.ResponseWriter, r *http.Request, forward Forwarder) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	if slices.Contains(websocket.Subprotocols(r), portforward.WebsocketsSPDYTunnelingPortForwardV1) {
 		tunnel, err := openTunnel(w, r)
 		if err != nil {
-			slog.DebugContext(ctx, "cannot upgrade to WebSocket", "path", r.URL.Path, "err", err) // the client has the error
+			slog.DebugContext(ctx, "cannot upgrade to WebSocket", "path", r.URL.Path, "err", err) // the client got the error
 			return
 		}
 		defer tunnel.Close()
@@ -54,7 +54,7 @@ func openTunnel(w http.ResponseWriter, r *http.Request) (net.Conn, error) {
 	return client.NewTunnelingConnection("server", connection), nil
 }
 
-// tunnelled is the response for the SPDY library: it upgrades what was upgraded already.
+// tunnelled is the response for the SPDY library, which upgrades the tunnel to SPDY.
 type tunnelled struct{ net.Conn }
 
 var _ http.Hijacker = tunnelled{}
@@ -67,7 +67,7 @@ func (t tunnelled) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return t.Conn, bufio.NewReadWriter(bufio.NewReader(t.Conn), bufio.NewWriter(t.Conn)), nil
 }
 
-// asSPDY is the request that a client sends which needs no tunnel.
+// asSPDY returns the request as a client without a tunnel would send it.
 func asSPDY(r *http.Request) *http.Request {
 	plain := r.Clone(r.Context())
 	plain.Header = http.Header{}

@@ -91,8 +91,8 @@ func TestConnectionsAreForwarded(t *testing.T) {
 	})
 }
 
-func TestAFailureToForwardIsTold(t *testing.T) {
-	// A stream that is reset while the client still opens it has no words for why.
+func TestAFailureToForwardReachesTheClient(t *testing.T) {
+	// A stream that is reset while the client still opens it cannot carry the reason.
 	opened := make(chan bool)
 	fail := func(context.Context, int32, io.ReadWriter) error {
 		<-opened

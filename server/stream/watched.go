@@ -8,8 +8,8 @@ import (
 	"net/http"
 )
 
-// watched is a response that reports when the client of the hijacked connection is gone. The
-// server no longer looks, and the SPDY library does not say.
+// watched is a response that reports when the client of a hijacked connection is gone. Neither
+// net/http nor the SPDY library does.
 type watched struct {
 	http.ResponseWriter
 	gone func()
@@ -17,8 +17,8 @@ type watched struct {
 
 var _ http.Hijacker = watched{}
 
-// Hijack has what the client sends pass through here, since SPDY is read only until
-// one side says goodbye.
+// Hijack passes the client's bytes through a pipe, since the SPDY library stops reading once
+// one side ends the connection.
 func (w watched) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, buffered, err := http.NewResponseController(w.ResponseWriter).Hijack()
 	if err != nil {
@@ -28,7 +28,7 @@ func (w watched) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	out, in := io.Pipe()
 	go func() {
 		_, err := io.Copy(in, io.MultiReader(bytes.NewReader(early), conn))
-		conn.Close() // first: a client that is gone gets no end
+		conn.Close() // first: nothing is sent to a client that is gone
 		w.gone()
 		in.CloseWithError(err)
 	}()

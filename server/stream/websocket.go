@@ -23,8 +23,8 @@ const (
 	base64V4 = "v4." + wsstream.Base64ChannelWebSocketProtocol
 )
 
-// overWebSocket does what the library does for versions up to 4 and not for 5,
-// kubectl's first choice: in that one a client can close its input alone.
+// overWebSocket also speaks version 5, kubectl's first choice, in which a client can close its
+// input alone. The library speaks versions up to 4.
 func overWebSocket(w http.ResponseWriter, r *http.Request, wanted Wanted, run Command) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
@@ -33,7 +33,7 @@ func overWebSocket(w http.ResponseWriter, r *http.Request, wanted Wanted, run Co
 		binaryV5: {Binary: true, Channels: channels},
 		binaryV4: {Binary: true, Channels: channels},
 		base64V4: {Binary: false, Channels: channels},
-		// Before version 4, and for clients that name no protocol.
+		// For versions before 4, and for clients that name no protocol.
 		"":                                      {Binary: true, Channels: channels},
 		wsstream.ChannelWebSocketProtocol:       {Binary: true, Channels: channels},
 		wsstream.Base64ChannelWebSocketProtocol: {Binary: false, Channels: channels},
@@ -41,25 +41,26 @@ func overWebSocket(w http.ResponseWriter, r *http.Request, wanted Wanted, run Co
 	conn.SetIdleTimeout(idle)
 	protocol, open, err := conn.Open(w, r)
 	if err != nil {
-		slog.DebugContext(r.Context(), "cannot upgrade to WebSocket", "path", r.URL.Path, "err", err) // the client has the error
+		slog.DebugContext(r.Context(), "cannot upgrade to WebSocket", "path", r.URL.Path, "err",
+			err) // the client got the error
 		return
 	}
 	defer conn.Close()
 	sizes := make(chan node.TerminalSize, 1)
 	go func() {
 		readSizes(open[remotecommand.StreamResize], sizes)
-		cancel() // its end is the connection's
+		cancel() // the connection ends with this channel
 	}()
 	exit, err := run(ctx, streamsOf(wanted, open, sizes))
 	if cause := context.Cause(r.Context()); err != nil && cause != nil {
-		err = cause // it was ended from here, and the cause says more
+		err = cause // this side ended it, and the cause says more
 	}
-	// A client that is gone cannot be told.
+	// A client that is gone gets no status.
 	end := ending(exit, err)
 	switch protocol {
 	case binaryV5, binaryV4, base64V4:
 		_ = json.NewEncoder(open[remotecommand.StreamErr]).Encode(end)
-	default: // nothing of success, and words instead of JSON
+	default: // older versions send nothing on success, and plain text on failure
 		if end.Message != "" {
 			_, _ = io.WriteString(open[remotecommand.StreamErr], end.Message)
 		}
@@ -106,10 +107,10 @@ func readSizes(from io.Reader, to chan node.TerminalSize) {
 	for {
 		var size node.TerminalSize
 		if decoder.Decode(&size) != nil {
-			_, _ = io.Copy(io.Discard, from) // until the end, whatever it still says
+			_, _ = io.Copy(io.Discard, from) // to the end, so that the client can go on
 			return
 		}
-		// Only the latest counts, and whoever takes it may be slow or not there.
+		// Only the latest size counts, and its reader may be slow or absent.
 		select {
 		case <-to:
 		default:

@@ -11,8 +11,7 @@ import (
 	"nodal/node"
 )
 
-// TestOldWebSocketClientsAreServed tries what upstream serves besides: versions before 4, and
-// clients that name no protocol.
+// TestOldWebSocketClientsAreServed covers versions before 4, and clients that name no protocol.
 func TestOldWebSocketClientsAreServed(t *testing.T) {
 	_, address := serve(t, func(_ context.Context, s node.Streams) (int32, error) {
 		_, err := fmt.Fprint(s.Stdout, "hello")

@@ -18,8 +18,8 @@ const PlainText = "text/plain; charset=utf-8"
 // JSON returns a message as JSON without spaces.
 func JSON(m proto.Message) ([]byte, error) { return Compact(protojson.Marshal(m)) }
 
-// Compact leaves out the spaces that protojson puts behind commas. Whether it does is
-// another thing in each build, and people compare texts.
+// Compact removes the spaces that protojson writes after commas. Whether it writes them differs
+// from build to build, and people compare texts.
 func Compact(data []byte, err error) ([]byte, error) {
 	if err != nil {
 		return nil, err
@@ -32,10 +32,10 @@ func Compact(data []byte, err error) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// WriteStatus answers with the error as google.rpc.Status.
+// WriteStatus answers with an error as google.rpc.Status.
 func WriteStatus(w http.ResponseWriter, s *status.Status) { WriteStatusAs(w, HTTPStatusOf(s), s) }
 
-// WriteStatusAs is WriteStatus with another HTTP code.
+// WriteStatusAs answers as WriteStatus does, with another HTTP code.
 func WriteStatusAs(w http.ResponseWriter, code int, s *status.Status) {
 	body, err := JSON(s.Proto())
 	if err != nil {
@@ -45,7 +45,7 @@ func WriteStatusAs(w http.ResponseWriter, code int, s *status.Status) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(code)
-	_, _ = w.Write(append(body, '\n')) // a client that does not read it cannot be told
+	_, _ = w.Write(append(body, '\n')) // a client that is gone gets no error
 }
 
 // WriteJSON answers with JSON as it stands.
@@ -53,7 +53,7 @@ func WriteJSON(w http.ResponseWriter, body []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	_, _ = w.Write(body) // a client that does not read it cannot be told
+	_, _ = w.Write(body) // a client that is gone gets no error
 }
 
 // WriteText answers with a text as it stands.
@@ -61,5 +61,5 @@ func WriteText(w http.ResponseWriter, code int, text string) {
 	w.Header().Set("Content-Type", PlainText)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(code)
-	_, _ = w.Write([]byte(text)) // a client that does not read it cannot be told
+	_, _ = w.Write([]byte(text)) // a client that is gone gets no error
 }

@@ -18,8 +18,7 @@ import (
 	"nodal/node"
 )
 
-// bodyTypes are the content types of a body. curl sends the second where its user names
-// none.
+// bodyTypes are the content types that a body may have. curl sends the second by default.
 var bodyTypes = []string{
 	"application/json", "application/x-www-form-urlencoded", "application/x-yaml",
 	"application/yaml", "text/plain", "text/x-yaml", "text/yaml",
@@ -31,15 +30,15 @@ type BodyLimits struct {
 	Timeout time.Duration // until it has arrived
 }
 
-// ReadBody reads a body whole, within the limits, before anything looks at it:
-// a client that trickles holds a connection, never a handler.
+// ReadBody reads the whole body, within the limits, before the handler runs. A client that sends
+// slowly holds a connection, never a handler.
 func ReadBody(limits BodyLimits, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body == nil || r.Body == http.NoBody {
 			next.ServeHTTP(w, r)
 			return
 		}
-		// Not every kind of connection has deadlines; the size is bounded in any case.
+		// Not every kind of connection has deadlines. The size is bounded in any case.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(limits.Timeout))
 		if err := bodyType(r); err != nil {
 			refuseBody(w, http.StatusUnsupportedMediaType, codes.InvalidArgument, err)
@@ -52,7 +51,8 @@ func ReadBody(limits BodyLimits, next http.Handler) http.Handler {
 			WriteStatus(w, StatusOf(fmt.Errorf("body: larger than %d bytes: %w", tooLarge.Limit, node.ErrTooLarge)))
 			return
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			refuseBody(w, http.StatusRequestTimeout, codes.DeadlineExceeded, fmt.Errorf("body: not complete within %s", limits.Timeout))
+			refuseBody(w, http.StatusRequestTimeout, codes.DeadlineExceeded,
+				fmt.Errorf("body: not complete within %s", limits.Timeout))
 			return
 		case err != nil:
 			refuseBody(w, http.StatusBadRequest, codes.InvalidArgument, fmt.Errorf("read body: %w", err))
@@ -83,8 +83,7 @@ func bodyType(r *http.Request) error {
 func bodyWithin(limits BodyLimits, w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, int64(limits.Bytes)))
 	if err != nil {
-		// The deadline stays: net/http itself would wait for the rest before it
-		// sends the answer.
+		// The deadline stays, because net/http itself waits for the rest before it answers.
 		w.Header().Set("Connection", "close")
 		return nil, err
 	}
@@ -92,7 +91,7 @@ func bodyWithin(limits BodyLimits, w http.ResponseWriter, r *http.Request) ([]by
 	return data, nil
 }
 
-// refuseBody answers what only HTTP has a code for.
+// refuseBody answers with a code that only HTTP has.
 func refuseBody(w http.ResponseWriter, code int, c codes.Code, err error) {
 	WriteStatusAs(w, code, status.New(c, err.Error()))
 }

@@ -1,9 +1,10 @@
-// Package wire reads and writes what goes over HTTP: bodies within limits, answers as JSON
-// or text, and errors.
+// Package wire reads and writes HTTP: bodies within limits, answers as JSON or text, and
+// errors.
 //
-//	body.go    reads a body whole, within limits, before a handler looks at it
-//	answer.go  writes JSON, text and google.rpc.Status
-//	errors.go  maps each kind of error to its codes, of gRPC and of HTTP, in one table
+//	body.go      reads a body whole, within limits, before a handler looks at it
+//	deadline.go  gives up on a client that does not read
+//	answer.go    writes JSON, text and google.rpc.Status
+//	errors.go    maps each kind of error to its codes, of gRPC and of HTTP, in one table
 //
 // It knows no path, no caller and no message of the API. A test keeps the table complete.
 //

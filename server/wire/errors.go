@@ -16,7 +16,7 @@ import (
 	"nodal/node"
 )
 
-// kind holds what clients are told of one kind of error.
+// kind holds the codes that clients get for one kind of error.
 type kind struct {
 	err    error
 	code   codes.Code
@@ -24,10 +24,10 @@ type kind struct {
 	reason string // of the ErrorInfo detail, for programs
 }
 
-// errorDomain says whose reasons they are.
+// errorDomain names the owner of the reasons.
 const errorDomain = "nodal"
 
-// kinds is searched from the top: an error may wrap more than one.
+// kinds is searched from the top, as an error may wrap more than one.
 var kinds = []kind{
 	{node.ErrDenied, codes.PermissionDenied, http.StatusForbidden, "DENIED"},
 	{node.ErrTooLarge, codes.ResourceExhausted, http.StatusRequestEntityTooLarge, "TOO_LARGE"},
@@ -40,17 +40,16 @@ var kinds = []kind{
 	{node.ErrUnsupported, codes.Unimplemented, http.StatusNotImplemented, "UNSUPPORTED"},
 	{node.ErrNotReady, codes.Unavailable, http.StatusServiceUnavailable, "NOT_READY"},
 	{node.ErrUnavailable, codes.Unavailable, http.StatusServiceUnavailable, "UNAVAILABLE"},
-	// It may have had its effect: what DEADLINE_EXCEEDED means to gRPC.
+	// The call may have had its effect. To gRPC, DEADLINE_EXCEEDED means that.
 	{node.ErrUnknown, codes.DeadlineExceeded, http.StatusGatewayTimeout, "OUTCOME_UNKNOWN"},
 	{context.DeadlineExceeded, codes.DeadlineExceeded, http.StatusGatewayTimeout, "TIMED_OUT"},
 	{context.Canceled, codes.Canceled, statusClientGone, "CANCELED"},
 }
 
-// ErrStopping ends watches and followed logs when the agent stops. A client does well to
-// come back.
+// ErrStopping ends watches and followed logs when the agent stops. Clients should come back.
 var ErrStopping = fmt.Errorf("the agent is stopping: %w", node.ErrNotReady)
 
-// statusClientGone stands in the logs of proxies for a client that has gone.
+// statusClientGone is the code that proxies log for a client that is gone.
 const statusClientGone = 499
 
 func kindOf(err error) (kind, bool) {
@@ -62,15 +61,15 @@ func kindOf(err error) (kind, bool) {
 	return kind{}, false
 }
 
-// Known says whether an error is of a kind that clients are told.
+// Known reports whether an error is of a kind in the table.
 func Known(err error) bool {
 	_, known := kindOf(err)
 	return known
 }
 
-// StatusOf is the one place where an error becomes a gRPC status.
+// StatusOf makes a gRPC status of an error. No other code does.
 func StatusOf(err error) *status.Status {
-	// Not errors.As: the runtime's codes, deep inside, mean nothing out here.
+	// Not errors.As: a code of the runtime, deeper inside, means nothing to our clients.
 	if own, ok := err.(interface{ GRPCStatus() *status.Status }); ok {
 		return own.GRPCStatus()
 	}
@@ -90,7 +89,7 @@ func StatusOf(err error) *status.Status {
 	return s
 }
 
-// violations keeps a violation's place in Field, in the form of its text:
+// violations writes the place of each violation into Field, as in its text:
 // "document 1 (Pod default/web): spec.containers[0].image".
 func violations(invalid *node.InvalidError) *errdetails.BadRequest {
 	bad := &errdetails.BadRequest{}
@@ -104,8 +103,8 @@ func violations(invalid *node.InvalidError) *errdetails.BadRequest {
 	return bad
 }
 
-// HTTPStatusOf is the HTTP side of a status: the reason decides, where one
-// gRPC code stands for several of HTTP's.
+// HTTPStatusOf returns the HTTP code of a status. Where one gRPC code stands for several HTTP
+// codes, the reason decides.
 func HTTPStatusOf(s *status.Status) int {
 	for _, detail := range s.Details() {
 		info, ok := detail.(*errdetails.ErrorInfo)

@@ -35,7 +35,7 @@ func TestEachKindOfErrorHasItsCodes(t *testing.T) {
 		{context.Canceled, codes.Canceled, 499},
 		{errors.New("anything else"), codes.Internal, 500},
 		{status.Error(codes.ResourceExhausted, "too many streams"), codes.ResourceExhausted, 429},
-		// A runtime's own code, below an error of ours, says nothing to our clients.
+		// A code of the runtime, wrapped in an error of ours, means nothing to our clients.
 		{fmt.Errorf("list: %w", status.Error(codes.NotFound, "x")), codes.Internal, 500},
 	}
 	for _, c := range cases {
