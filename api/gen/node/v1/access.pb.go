@@ -22,18 +22,18 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Right is what a caller has to be allowed before a method answers.
+// Right is the permission that a caller needs for a method.
 type Right int32
 
 const (
 	Right_RIGHT_UNSPECIFIED Right = 0
-	// Look at the node.
+	// Read the state of the node.
 	Right_RIGHT_READ Right = 1
-	// Change what the node runs.
+	// Change which pods the node runs.
 	Right_RIGHT_WRITE Right = 2
-	// Get into pods.
+	// Run commands in pods, attach to them and forward their ports.
 	Right_RIGHT_EXEC Right = 3
-	// Steer the agent itself.
+	// Change the agent itself, and read Secrets.
 	Right_RIGHT_ADMIN Right = 4
 )
 
@@ -89,7 +89,7 @@ const (
 	Listeners_LISTENERS_UNSPECIFIED Listeners = 0
 	// The socket and the authenticated port.
 	Listeners_LISTENERS_FULL Listeners = 1
-	// These, and the read-only port, which asks nobody for a credential.
+	// These, and the read-only port, which asks for no credential.
 	Listeners_LISTENERS_READS Listeners = 2
 )
 

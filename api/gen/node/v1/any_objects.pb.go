@@ -31,11 +31,11 @@ type Object struct {
 	Namespace string `protobuf:"bytes,2,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	Name      string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
 	Uid       string `protobuf:"bytes,4,opt,name=uid,proto3" json:"uid,omitempty"`
-	// The node revision at which it last changed.
+	// The node revision of the last change.
 	Revision int64 `protobuf:"varint,5,opt,name=revision,proto3" json:"revision,omitempty"`
-	// The keys of what a ConfigMap or Secret holds, sorted.
+	// The keys of a ConfigMap or Secret, sorted.
 	Keys []string `protobuf:"bytes,6,rep,name=keys,proto3" json:"keys,omitempty"`
-	// What a claim waits for, as of when it was read.
+	// What a claim waits for, at the time of the answer.
 	Message string `protobuf:"bytes,7,opt,name=message,proto3" json:"message,omitempty"`
 	// The whole object as Kubernetes JSON.
 	Object        *structpb.Struct `protobuf:"bytes,8,opt,name=object,proto3" json:"object,omitempty"`
@@ -133,11 +133,12 @@ type ListObjectsRequest struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	Kind      string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	Namespace string                 `protobuf:"bytes,2,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// As kubectl -l.
+	// A label selector, as in kubectl -l.
 	LabelSelector string `protobuf:"bytes,3,opt,name=label_selector,json=labelSelector,proto3" json:"label_selector,omitempty"`
-	// As kubectl --field-selector: metadata.name, metadata.namespace, metadata.uid.
+	// A field selector over metadata.name, metadata.namespace and metadata.uid, as in
+	// kubectl --field-selector.
 	FieldSelector string `protobuf:"bytes,4,opt,name=field_selector,json=fieldSelector,proto3" json:"field_selector,omitempty"`
-	// With the values of Secrets. It needs the right of an admin.
+	// Include the values of Secrets. Only an admin may ask for them.
 	Values        bool `protobuf:"varint,5,opt,name=values,proto3" json:"values,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -211,7 +212,7 @@ func (x *ListObjectsRequest) GetValues() bool {
 type ListObjectsResponse struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Objects []*Object              `protobuf:"bytes,1,rep,name=objects,proto3" json:"objects,omitempty"`
-	// The node revision that the list shows; a watch from here misses nothing.
+	// The node revision of the list. A watch after this revision misses nothing.
 	Revision      int64 `protobuf:"varint,2,opt,name=revision,proto3" json:"revision,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -263,15 +264,15 @@ func (x *ListObjectsResponse) GetRevision() int64 {
 
 type WatchObjectsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// All kinds when empty.
+	// These kinds, or all if empty.
 	Kinds         []string `protobuf:"bytes,1,rep,name=kinds,proto3" json:"kinds,omitempty"`
 	Namespace     string   `protobuf:"bytes,2,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	LabelSelector string   `protobuf:"bytes,3,opt,name=label_selector,json=labelSelector,proto3" json:"label_selector,omitempty"`
 	FieldSelector string   `protobuf:"bytes,4,opt,name=field_selector,json=fieldSelector,proto3" json:"field_selector,omitempty"`
-	// Resume after this revision. OUT_OF_RANGE (HTTP 410) means that history is gone:
-	// watch again without it.
+	// Resume after this revision. OUT_OF_RANGE (HTTP 410) means that it lies too far back: watch
+	// again without it.
 	SinceRevision int64 `protobuf:"varint,5,opt,name=since_revision,json=sinceRevision,proto3" json:"since_revision,omitempty"`
-	// With the values of Secrets. It needs the right of an admin.
+	// Include the values of Secrets. Only an admin may ask for them.
 	Values        bool `protobuf:"varint,6,opt,name=values,proto3" json:"values,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -353,7 +354,7 @@ type WatchObjectsResponse struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Type     WatchType              `protobuf:"varint,1,opt,name=type,proto3,enum=node.v1.WatchType" json:"type,omitempty"`
 	Revision int64                  `protobuf:"varint,2,opt,name=revision,proto3" json:"revision,omitempty"`
-	// The object, or its last state in DELETED; absent in SYNCED.
+	// The object. In DELETED it is the last state, in SYNCED it is absent.
 	Object        *Object `protobuf:"bytes,3,opt,name=object,proto3" json:"object,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -30,24 +30,24 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// ObjectsService keeps objects of any kind that pods use, such as ConfigMap and Secret. A
-// kind is named as in a manifest, or by its plural as in paths: ConfigMap or configmaps.
-// A kind that there is not is answered with the list of those that there are.
-// Objects of a kind with namespaces are named with one, the others without.
+// ObjectsService keeps objects of every kind that pods use, such as ConfigMap and Secret. A
+// request names the kind as in a manifest or by its plural: ConfigMap or configmaps. The
+// error for an unknown kind lists the known ones. A request names a namespace if the kind
+// has namespaces, and none otherwise.
 type ObjectsServiceClient interface {
-	// ListObjects returns all objects of a kind, or those of one namespace. Values of
-	// Secrets are left out, unless an admin asks for them.
+	// ListObjects returns all objects of a kind, or those of one namespace. It leaves out the
+	// values of Secrets, unless an admin asks for them.
 	ListObjects(ctx context.Context, in *ListObjectsRequest, opts ...grpc.CallOption) (*ListObjectsResponse, error)
 	// WatchObjects sends the present objects, a SYNCED marker, and then every change.
-	// A slow reader misses intermediate states, never the latest one. Values of Secrets
-	// are left out, unless an admin asks for them.
+	// A slow reader misses intermediate states, never the latest one. The watch leaves out the
+	// values of Secrets, unless an admin asks for them.
 	WatchObjects(ctx context.Context, in *WatchObjectsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchObjectsResponse], error)
-	// GetObject returns one object, the values of a Secret to an admin alone.
+	// GetObject returns one object. Only an admin gets the values of a Secret.
 	GetObject(ctx context.Context, in *GetObjectRequest, opts ...grpc.CallOption) (*GetObjectResponse, error)
 	// PutObject creates or changes the one object named by the path.
 	PutObject(ctx context.Context, in *PutObjectRequest, opts ...grpc.CallOption) (*PutObjectResponse, error)
-	// DeleteObject deletes an object. Pods that use it go on with what they have, and a
-	// volume or claim in use goes when it no longer is.
+	// DeleteObject deletes an object. Pods that use it keep the values that they have. A volume
+	// or claim in use is deleted once it is no longer used.
 	DeleteObject(ctx context.Context, in *DeleteObjectRequest, opts ...grpc.CallOption) (*DeleteObjectResponse, error)
 }
 
@@ -122,24 +122,24 @@ func (c *objectsServiceClient) DeleteObject(ctx context.Context, in *DeleteObjec
 // All implementations must embed UnimplementedObjectsServiceServer
 // for forward compatibility.
 //
-// ObjectsService keeps objects of any kind that pods use, such as ConfigMap and Secret. A
-// kind is named as in a manifest, or by its plural as in paths: ConfigMap or configmaps.
-// A kind that there is not is answered with the list of those that there are.
-// Objects of a kind with namespaces are named with one, the others without.
+// ObjectsService keeps objects of every kind that pods use, such as ConfigMap and Secret. A
+// request names the kind as in a manifest or by its plural: ConfigMap or configmaps. The
+// error for an unknown kind lists the known ones. A request names a namespace if the kind
+// has namespaces, and none otherwise.
 type ObjectsServiceServer interface {
-	// ListObjects returns all objects of a kind, or those of one namespace. Values of
-	// Secrets are left out, unless an admin asks for them.
+	// ListObjects returns all objects of a kind, or those of one namespace. It leaves out the
+	// values of Secrets, unless an admin asks for them.
 	ListObjects(context.Context, *ListObjectsRequest) (*ListObjectsResponse, error)
 	// WatchObjects sends the present objects, a SYNCED marker, and then every change.
-	// A slow reader misses intermediate states, never the latest one. Values of Secrets
-	// are left out, unless an admin asks for them.
+	// A slow reader misses intermediate states, never the latest one. The watch leaves out the
+	// values of Secrets, unless an admin asks for them.
 	WatchObjects(*WatchObjectsRequest, grpc.ServerStreamingServer[WatchObjectsResponse]) error
-	// GetObject returns one object, the values of a Secret to an admin alone.
+	// GetObject returns one object. Only an admin gets the values of a Secret.
 	GetObject(context.Context, *GetObjectRequest) (*GetObjectResponse, error)
 	// PutObject creates or changes the one object named by the path.
 	PutObject(context.Context, *PutObjectRequest) (*PutObjectResponse, error)
-	// DeleteObject deletes an object. Pods that use it go on with what they have, and a
-	// volume or claim in use goes when it no longer is.
+	// DeleteObject deletes an object. Pods that use it keep the values that they have. A volume
+	// or claim in use is deleted once it is no longer used.
 	DeleteObject(context.Context, *DeleteObjectRequest) (*DeleteObjectResponse, error)
 	mustEmbedUnimplementedObjectsServiceServer()
 }

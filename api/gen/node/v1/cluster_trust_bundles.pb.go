@@ -28,9 +28,9 @@ type ClusterTrustBundle struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	Uid   string                 `protobuf:"bytes,2,opt,name=uid,proto3" json:"uid,omitempty"`
-	// The node revision at which it last changed.
+	// The node revision of the last change.
 	Revision int64 `protobuf:"varint,3,opt,name=revision,proto3" json:"revision,omitempty"`
-	// Whose certificates they are verified by; empty: no signer's.
+	// The signer whose certificates the bundle verifies. Empty if it is tied to no signer.
 	SignerName string `protobuf:"bytes,4,opt,name=signer_name,json=signerName,proto3" json:"signer_name,omitempty"`
 	// The whole certificates.k8s.io/v1 ClusterTrustBundle as Kubernetes JSON.
 	Object        *structpb.Struct `protobuf:"bytes,5,opt,name=object,proto3" json:"object,omitempty"`

@@ -29,8 +29,8 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// ClusterTrustBundlesService keeps the certificates of authorities that pods may
-// have shown in projected volumes. A change reaches the volumes of running pods.
+// ClusterTrustBundlesService keeps certificates of authorities that pods can project into
+// their volumes. A change reaches the volumes of running pods.
 type ClusterTrustBundlesServiceClient interface {
 	// ListClusterTrustBundles returns all bundles.
 	ListClusterTrustBundles(ctx context.Context, in *ListClusterTrustBundlesRequest, opts ...grpc.CallOption) (*ListClusterTrustBundlesResponse, error)
@@ -38,7 +38,7 @@ type ClusterTrustBundlesServiceClient interface {
 	GetClusterTrustBundle(ctx context.Context, in *GetClusterTrustBundleRequest, opts ...grpc.CallOption) (*GetClusterTrustBundleResponse, error)
 	// PutClusterTrustBundle creates or changes the one bundle named by the path.
 	PutClusterTrustBundle(ctx context.Context, in *PutClusterTrustBundleRequest, opts ...grpc.CallOption) (*PutClusterTrustBundleResponse, error)
-	// DeleteClusterTrustBundle deletes a bundle. Pods that need it keep what they have of it.
+	// DeleteClusterTrustBundle deletes a bundle. Pods that use it keep the certificates that they have.
 	DeleteClusterTrustBundle(ctx context.Context, in *DeleteClusterTrustBundleRequest, opts ...grpc.CallOption) (*DeleteClusterTrustBundleResponse, error)
 }
 
@@ -94,8 +94,8 @@ func (c *clusterTrustBundlesServiceClient) DeleteClusterTrustBundle(ctx context.
 // All implementations must embed UnimplementedClusterTrustBundlesServiceServer
 // for forward compatibility.
 //
-// ClusterTrustBundlesService keeps the certificates of authorities that pods may
-// have shown in projected volumes. A change reaches the volumes of running pods.
+// ClusterTrustBundlesService keeps certificates of authorities that pods can project into
+// their volumes. A change reaches the volumes of running pods.
 type ClusterTrustBundlesServiceServer interface {
 	// ListClusterTrustBundles returns all bundles.
 	ListClusterTrustBundles(context.Context, *ListClusterTrustBundlesRequest) (*ListClusterTrustBundlesResponse, error)
@@ -103,7 +103,7 @@ type ClusterTrustBundlesServiceServer interface {
 	GetClusterTrustBundle(context.Context, *GetClusterTrustBundleRequest) (*GetClusterTrustBundleResponse, error)
 	// PutClusterTrustBundle creates or changes the one bundle named by the path.
 	PutClusterTrustBundle(context.Context, *PutClusterTrustBundleRequest) (*PutClusterTrustBundleResponse, error)
-	// DeleteClusterTrustBundle deletes a bundle. Pods that need it keep what they have of it.
+	// DeleteClusterTrustBundle deletes a bundle. Pods that use it keep the certificates that they have.
 	DeleteClusterTrustBundle(context.Context, *DeleteClusterTrustBundleRequest) (*DeleteClusterTrustBundleResponse, error)
 	mustEmbedUnimplementedClusterTrustBundlesServiceServer()
 }

@@ -79,18 +79,18 @@ type Event struct {
 	Revision int64                  `protobuf:"varint,1,opt,name=revision,proto3" json:"revision,omitempty"`
 	Time     *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=time,proto3" json:"time,omitempty"`
 	Type     EventType              `protobuf:"varint,3,opt,name=type,proto3,enum=node.v1.EventType" json:"type,omitempty"`
-	// One word, as upstream's: Pulled, Created, Started, Killing, BackOff, Failed.
+	// One word, as in Kubernetes: Pulled, Created, Started, Killing, BackOff, Failed.
 	Reason  string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
 	Message string `protobuf:"bytes,5,opt,name=message,proto3" json:"message,omitempty"`
-	// The pod it is about; empty for events of the node or of a source.
+	// The namespace of the pod. Empty for events of the node or of a source.
 	Namespace string `protobuf:"bytes,6,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	Name      string `protobuf:"bytes,7,opt,name=name,proto3" json:"name,omitempty"`
 	Uid       string `protobuf:"bytes,8,opt,name=uid,proto3" json:"uid,omitempty"`
 	Container string `protobuf:"bytes,9,opt,name=container,proto3" json:"container,omitempty"`
-	// How often the same thing happened; time is the last of them.
+	// How often the event happened. first_time and time are the first and the last of them.
 	Count     int32                  `protobuf:"varint,10,opt,name=count,proto3" json:"count,omitempty"`
 	FirstTime *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=first_time,json=firstTime,proto3" json:"first_time,omitempty"`
-	// How long the step took, where the event ends a step.
+	// How long the step took that the event ends.
 	Took          *durationpb.Duration `protobuf:"bytes,12,opt,name=took,proto3" json:"took,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -213,7 +213,7 @@ func (x *Event) GetTook() *durationpb.Duration {
 type ListEventsRequest struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	Namespace string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// Only events of this pod; needs namespace.
+	// Only events of this pod. Needs namespace.
 	Name          string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -28,13 +28,13 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// EventsService tells what happened on the node and when.
+// EventsService returns the events of the node and its pods.
 type EventsServiceClient interface {
 	// ListEvents returns the events that are still kept, oldest first.
 	ListEvents(ctx context.Context, in *ListEventsRequest, opts ...grpc.CallOption) (*ListEventsResponse, error)
-	// WatchEvents sends the kept events, a marker without an event, and then each new one.
+	// WatchEvents sends the kept events, a marker without an event, and then each new event.
 	WatchEvents(ctx context.Context, in *WatchEventsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchEventsResponse], error)
-	// GetTimeline shows each step of one pod with its time and how long it took.
+	// GetTimeline returns the steps of one pod, each with its time and duration.
 	GetTimeline(ctx context.Context, in *GetTimelineRequest, opts ...grpc.CallOption) (*GetTimelineResponse, error)
 }
 
@@ -89,13 +89,13 @@ func (c *eventsServiceClient) GetTimeline(ctx context.Context, in *GetTimelineRe
 // All implementations must embed UnimplementedEventsServiceServer
 // for forward compatibility.
 //
-// EventsService tells what happened on the node and when.
+// EventsService returns the events of the node and its pods.
 type EventsServiceServer interface {
 	// ListEvents returns the events that are still kept, oldest first.
 	ListEvents(context.Context, *ListEventsRequest) (*ListEventsResponse, error)
-	// WatchEvents sends the kept events, a marker without an event, and then each new one.
+	// WatchEvents sends the kept events, a marker without an event, and then each new event.
 	WatchEvents(*WatchEventsRequest, grpc.ServerStreamingServer[WatchEventsResponse]) error
-	// GetTimeline shows each step of one pod with its time and how long it took.
+	// GetTimeline returns the steps of one pod, each with its time and duration.
 	GetTimeline(context.Context, *GetTimelineRequest) (*GetTimelineResponse, error)
 	mustEmbedUnimplementedEventsServiceServer()
 }

@@ -31,7 +31,7 @@ type ExecStart struct {
 	Command   []string               `protobuf:"bytes,4,rep,name=command,proto3" json:"command,omitempty"`
 	// Connect standard input.
 	Stdin bool `protobuf:"varint,5,opt,name=stdin,proto3" json:"stdin,omitempty"`
-	// Give the command a terminal; standard error then arrives on standard output.
+	// Give the command a terminal. Standard error then arrives on standard output.
 	Tty           bool `protobuf:"varint,6,opt,name=tty,proto3" json:"tty,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -548,7 +548,7 @@ type AttachRequest_StdinClosed struct {
 }
 
 type AttachRequest_Resize struct {
-	// Of the terminal, where the container has one.
+	// The size of the container's terminal, if it has one.
 	Resize *TerminalSize `protobuf:"bytes,4,opt,name=resize,proto3,oneof"`
 }
 
@@ -777,7 +777,7 @@ type PortForwardRequest_Start struct {
 }
 
 type PortForwardRequest_Data struct {
-	// For the pod. The connection is half closed when the client's stream is.
+	// Data for the pod. The connection is half closed when the client closes its stream.
 	Data []byte `protobuf:"bytes,2,opt,name=data,proto3,oneof"`
 }
 
@@ -787,7 +787,7 @@ func (*PortForwardRequest_Data) isPortForwardRequest_Input() {}
 
 type PortForwardResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// From the pod.
+	// Data from the pod.
 	Data          []byte `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -836,7 +836,7 @@ type RunRequest struct {
 	Name      string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	Container string                 `protobuf:"bytes,3,opt,name=container,proto3" json:"container,omitempty"`
 	Command   []string               `protobuf:"bytes,4,rep,name=command,proto3" json:"command,omitempty"`
-	// The command is killed after this time; 30 s when absent.
+	// The command is killed after this time. 30 s if absent.
 	Timeout       *durationpb.Duration `protobuf:"bytes,5,opt,name=timeout,proto3" json:"timeout,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

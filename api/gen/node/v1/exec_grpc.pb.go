@@ -29,19 +29,19 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// ExecService lets clients into pods. It needs a right of its own, whatever the
-// HTTP method.
+// ExecService runs commands in pods, attaches to them and forwards their ports. All of its
+// methods need the right exec.
 type ExecServiceClient interface {
-	// Attach connects the client to the standard streams of what a container runs. The
-	// first message of the client says which; the stream ends when that does.
+	// Attach connects the client to the standard streams of a container's main process. The
+	// client's first message names the container. The stream ends with the process.
 	Attach(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[AttachRequest, AttachResponse], error)
-	// Exec runs a command with live standard streams. The first message of the
-	// client says what to run; the last message of the server carries the exit code.
+	// Exec runs a command with live standard streams. The client's first message names the
+	// command. The server's last message carries the exit code.
 	Exec(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ExecRequest, ExecResponse], error)
-	// PortForward is one connection to a port of a pod. The first message of the client
-	// says which.
+	// PortForward opens one connection to a port of a pod. The client's first message names the
+	// port.
 	PortForward(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[PortForwardRequest, PortForwardResponse], error)
-	// Run runs a command to its end and answers with its output.
+	// Run runs a command to its end and returns its output.
 	Run(ctx context.Context, in *RunRequest, opts ...grpc.CallOption) (*RunResponse, error)
 }
 
@@ -106,19 +106,19 @@ func (c *execServiceClient) Run(ctx context.Context, in *RunRequest, opts ...grp
 // All implementations must embed UnimplementedExecServiceServer
 // for forward compatibility.
 //
-// ExecService lets clients into pods. It needs a right of its own, whatever the
-// HTTP method.
+// ExecService runs commands in pods, attaches to them and forwards their ports. All of its
+// methods need the right exec.
 type ExecServiceServer interface {
-	// Attach connects the client to the standard streams of what a container runs. The
-	// first message of the client says which; the stream ends when that does.
+	// Attach connects the client to the standard streams of a container's main process. The
+	// client's first message names the container. The stream ends with the process.
 	Attach(grpc.BidiStreamingServer[AttachRequest, AttachResponse]) error
-	// Exec runs a command with live standard streams. The first message of the
-	// client says what to run; the last message of the server carries the exit code.
+	// Exec runs a command with live standard streams. The client's first message names the
+	// command. The server's last message carries the exit code.
 	Exec(grpc.BidiStreamingServer[ExecRequest, ExecResponse]) error
-	// PortForward is one connection to a port of a pod. The first message of the client
-	// says which.
+	// PortForward opens one connection to a port of a pod. The client's first message names the
+	// port.
 	PortForward(grpc.BidiStreamingServer[PortForwardRequest, PortForwardResponse]) error
-	// Run runs a command to its end and answers with its output.
+	// Run runs a command to its end and returns its output.
 	Run(context.Context, *RunRequest) (*RunResponse, error)
 	mustEmbedUnimplementedExecServiceServer()
 }

@@ -25,7 +25,7 @@ const (
 
 type RemoveImageRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Any of its names, or its id.
+	// Any name of the image, or its id.
 	Image         string `protobuf:"bytes,1,opt,name=image,proto3" json:"image,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -70,7 +70,7 @@ func (x *RemoveImageRequest) GetImage() string {
 
 type RemoveImageResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What was removed, under all the names that it had.
+	// The removed image, with all the names that it had.
 	Image         *Image `protobuf:"bytes,1,opt,name=image,proto3" json:"image,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -151,7 +151,7 @@ func (*GetPrunePlanRequest) Descriptor() ([]byte, []int) {
 
 type GetPrunePlanResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// In the order in which they would go.
+	// In the order of their removal.
 	Images        []*PrunedImage `protobuf:"bytes,1,rep,name=images,proto3" json:"images,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -232,7 +232,7 @@ func (*PruneImagesRequest) Descriptor() ([]byte, []int) {
 
 type PruneImagesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What was removed.
+	// The removed images.
 	Images        []*PrunedImage `protobuf:"bytes,1,rep,name=images,proto3" json:"images,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -275,7 +275,7 @@ func (x *PruneImagesResponse) GetImages() []*PrunedImage {
 	return nil
 }
 
-// PrunedImage is an image that goes, and why.
+// PrunedImage is an image that is removed, with the reason.
 type PrunedImage struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Image         *Image                 `protobuf:"bytes,1,opt,name=image,proto3" json:"image,omitempty"`
@@ -408,10 +408,10 @@ func (x *ListImagesResponse) GetImages() []*Image {
 	return nil
 }
 
-// Image is one image on the node, under all of its names.
+// Image is one image on the node, with all of its names.
 type Image struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The digest of its configuration, by which the runtime knows it.
+	// The digest of the image's configuration, by which the runtime identifies it.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// Names with a tag, such as docker.io/library/nginx:1.25.
 	References []string `protobuf:"bytes,2,rep,name=references,proto3" json:"references,omitempty"`
@@ -419,7 +419,7 @@ type Image struct {
 	Digests []string `protobuf:"bytes,3,rep,name=digests,proto3" json:"digests,omitempty"`
 	// Bytes, as the runtime counts them.
 	Size int64 `protobuf:"varint,4,opt,name=size,proto3" json:"size,omitempty"`
-	// The runtime never gives it up.
+	// The runtime never removes it.
 	Pinned        bool `protobuf:"varint,5,opt,name=pinned,proto3" json:"pinned,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -570,19 +570,18 @@ func (x *ListPullsResponse) GetPulls() []*Pull {
 	return nil
 }
 
-// Pull is one pull under way, for all who wait for it.
+// Pull is one pull under way. Several containers and volumes may wait for it.
 type Pull struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// With a tag or a digest.
 	Reference string `protobuf:"bytes,1,opt,name=reference,proto3" json:"reference,omitempty"`
-	// When the first who waits asked for it.
+	// When the first waiter asked for it.
 	AskedAt *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=asked_at,json=askedAt,proto3" json:"asked_at,omitempty"`
-	// When it began. Absent while it waits for its turn.
+	// When the pull began. Absent while it waits for its turn.
 	BeganAt *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=began_at,json=beganAt,proto3" json:"began_at,omitempty"`
-	// In the order in which they asked.
+	// In the order of their requests.
 	Waiters []*PullWaiter `protobuf:"bytes,4,rep,name=waiters,proto3" json:"waiters,omitempty"`
-	// Absent before the image's manifest has come, and with a runtime other than
-	// containerd, which does not tell.
+	// Absent until the image's manifest has arrived. Only containerd reports it.
 	Bytes         *PullBytes `protobuf:"bytes,5,opt,name=bytes,proto3" json:"bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -730,10 +729,10 @@ func (x *PullWaiter) GetVolume() string {
 	return ""
 }
 
-// PullBytes counts the parts of an image as the registry has them, packed.
+// PullBytes counts the bytes of an image as in the registry, compressed.
 type PullBytes struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// On the node, those that were there before included.
+	// Bytes on the node, among them those from before the pull.
 	Present       int64 `protobuf:"varint,1,opt,name=present,proto3" json:"present,omitempty"`
 	Total         int64 `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -788,8 +787,8 @@ type ImportImagesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The next bytes of the tarball.
 	Chunk []byte `protobuf:"bytes,1,opt,name=chunk,proto3" json:"chunk,omitempty"`
-	// In the first message only: how to call the one image of the tarball, instead
-	// of what the tarball calls it.
+	// A name for the one image of the tarball, in place of the tarball's own. In the first
+	// message only.
 	Name          string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -926,7 +925,7 @@ type ImportProgress struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Bytes of the tarball that have been read.
 	BytesRead int64 `protobuf:"varint,1,opt,name=bytes_read,json=bytesRead,proto3" json:"bytes_read,omitempty"`
-	// The image that the runtime is taking now; empty while the tarball is read.
+	// The image that the runtime imports now. Empty while the tarball is read.
 	Reference     string `protobuf:"bytes,2,opt,name=reference,proto3" json:"reference,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1022,13 +1021,13 @@ func (x *ImportResult) GetImages() []*ImportedImage {
 
 type ImportedImage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// In full, such as docker.io/library/nginx:1.25.
+	// The full name, such as docker.io/library/nginx:1.25.
 	Reference string `protobuf:"bytes,1,opt,name=reference,proto3" json:"reference,omitempty"`
-	// Of the manifest or index that the reference stands for.
+	// The digest of the manifest or index that the reference stands for.
 	Digest string `protobuf:"bytes,2,opt,name=digest,proto3" json:"digest,omitempty"`
-	// The digest of its configuration, by which the runtime knows it.
+	// The digest of the image's configuration, by which the runtime identifies it.
 	Id string `protobuf:"bytes,3,opt,name=id,proto3" json:"id,omitempty"`
-	// Bytes of all its parts.
+	// Bytes of all parts of the image.
 	Size          int64 `protobuf:"varint,4,opt,name=size,proto3" json:"size,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -31,27 +31,26 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// ImagesService shows the images on the node and takes new ones in without a
+// ImagesService lists, imports and removes the images on the node. An import needs no
 // registry.
 type ImagesServiceClient interface {
-	// ListImages lists what the container runtime has.
+	// ListImages returns the images of the container runtime.
 	ListImages(ctx context.Context, in *ListImagesRequest, opts ...grpc.CallOption) (*ListImagesResponse, error)
-	// ListPulls lists the pulls that pods wait for, the oldest first.
+	// ListPulls returns the pulls that pods wait for, oldest first.
 	ListPulls(ctx context.Context, in *ListPullsRequest, opts ...grpc.CallOption) (*ListPullsResponse, error)
-	// ImportImages takes a tarball, as docker save writes it or with an OCI layout
-	// in it, plain or compressed by gzip or zstd. Pods can use its images once the
-	// last message, the result, has come. Over HTTP the tarball is the body as it
-	// stands, and each message a line.
+	// ImportImages imports a tarball, as docker save writes it or with an OCI layout in it,
+	// plain or compressed by gzip or zstd. Pods can use its images once the last message, the
+	// result, has arrived. Over HTTP the tarball is the body as it stands, and each message is
+	// a line.
 	ImportImages(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ImportImagesRequest, ImportImagesResponse], error)
-	// RemoveImage removes one image under all of its names, from the runtime and
-	// from what was imported. It is refused with FAILED_PRECONDITION while pods use
-	// the image, and says which.
+	// RemoveImage removes one image under all of its names, from the runtime and from the
+	// imported images. While pods use the image it fails with FAILED_PRECONDITION, and names
+	// the pods.
 	RemoveImage(ctx context.Context, in *RemoveImageRequest, opts ...grpc.CallOption) (*RemoveImageResponse, error)
-	// GetPrunePlan says what PruneImages would remove, and removes nothing.
+	// GetPrunePlan returns the images that PruneImages would remove, and removes nothing.
 	GetPrunePlan(ctx context.Context, in *GetPrunePlanRequest, opts ...grpc.CallOption) (*GetPrunePlanResponse, error)
-	// PruneImages removes every image that nothing uses and the runtime has not
-	// pinned, however full the disk is. What was imported comes back when a pod
-	// needs it.
+	// PruneImages removes every image that is neither used nor pinned, however full the disk is.
+	// An imported image comes back when a pod needs it.
 	PruneImages(ctx context.Context, in *PruneImagesRequest, opts ...grpc.CallOption) (*PruneImagesResponse, error)
 }
 
@@ -130,27 +129,26 @@ func (c *imagesServiceClient) PruneImages(ctx context.Context, in *PruneImagesRe
 // All implementations must embed UnimplementedImagesServiceServer
 // for forward compatibility.
 //
-// ImagesService shows the images on the node and takes new ones in without a
+// ImagesService lists, imports and removes the images on the node. An import needs no
 // registry.
 type ImagesServiceServer interface {
-	// ListImages lists what the container runtime has.
+	// ListImages returns the images of the container runtime.
 	ListImages(context.Context, *ListImagesRequest) (*ListImagesResponse, error)
-	// ListPulls lists the pulls that pods wait for, the oldest first.
+	// ListPulls returns the pulls that pods wait for, oldest first.
 	ListPulls(context.Context, *ListPullsRequest) (*ListPullsResponse, error)
-	// ImportImages takes a tarball, as docker save writes it or with an OCI layout
-	// in it, plain or compressed by gzip or zstd. Pods can use its images once the
-	// last message, the result, has come. Over HTTP the tarball is the body as it
-	// stands, and each message a line.
+	// ImportImages imports a tarball, as docker save writes it or with an OCI layout in it,
+	// plain or compressed by gzip or zstd. Pods can use its images once the last message, the
+	// result, has arrived. Over HTTP the tarball is the body as it stands, and each message is
+	// a line.
 	ImportImages(grpc.BidiStreamingServer[ImportImagesRequest, ImportImagesResponse]) error
-	// RemoveImage removes one image under all of its names, from the runtime and
-	// from what was imported. It is refused with FAILED_PRECONDITION while pods use
-	// the image, and says which.
+	// RemoveImage removes one image under all of its names, from the runtime and from the
+	// imported images. While pods use the image it fails with FAILED_PRECONDITION, and names
+	// the pods.
 	RemoveImage(context.Context, *RemoveImageRequest) (*RemoveImageResponse, error)
-	// GetPrunePlan says what PruneImages would remove, and removes nothing.
+	// GetPrunePlan returns the images that PruneImages would remove, and removes nothing.
 	GetPrunePlan(context.Context, *GetPrunePlanRequest) (*GetPrunePlanResponse, error)
-	// PruneImages removes every image that nothing uses and the runtime has not
-	// pinned, however full the disk is. What was imported comes back when a pod
-	// needs it.
+	// PruneImages removes every image that is neither used nor pinned, however full the disk is.
+	// An imported image comes back when a pod needs it.
 	PruneImages(context.Context, *PruneImagesRequest) (*PruneImagesResponse, error)
 	mustEmbedUnimplementedImagesServiceServer()
 }

@@ -24,7 +24,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// LogStream chooses what a container wrote where.
+// LogStream chooses the output streams of a container.
 type LogStream int32
 
 const (
@@ -82,17 +82,17 @@ type ReadLogsRequest struct {
 	Namespace string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	Name      string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	Container string                 `protobuf:"bytes,3,opt,name=container,proto3" json:"container,omitempty"`
-	// Go on with what is written from now until the container ends.
+	// Keep sending what the container writes, until it ends.
 	Follow bool `protobuf:"varint,4,opt,name=follow,proto3" json:"follow,omitempty"`
-	// The run before the present one.
+	// Read the log of the run before the present one.
 	Previous bool `protobuf:"varint,5,opt,name=previous,proto3" json:"previous,omitempty"`
-	// Only lines of the last so many seconds.
+	// Only lines of this many seconds before now.
 	SinceSeconds *int64 `protobuf:"varint,6,opt,name=since_seconds,json=sinceSeconds,proto3,oneof" json:"since_seconds,omitempty"`
 	// Only lines from this time on.
 	SinceTime *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=since_time,json=sinceTime,proto3" json:"since_time,omitempty"`
-	// Only the last so many lines.
+	// Only this many lines, the last ones.
 	TailLines *int64 `protobuf:"varint,8,opt,name=tail_lines,json=tailLines,proto3,oneof" json:"tail_lines,omitempty"`
-	// At most so many bytes.
+	// At most this many bytes.
 	LimitBytes *int64 `protobuf:"varint,9,opt,name=limit_bytes,json=limitBytes,proto3,oneof" json:"limit_bytes,omitempty"`
 	// Put the time in front of each line.
 	Timestamps    bool      `protobuf:"varint,10,opt,name=timestamps,proto3" json:"timestamps,omitempty"`

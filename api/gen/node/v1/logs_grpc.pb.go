@@ -27,7 +27,7 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// LogsService reads what containers wrote.
+// LogsService reads the logs of containers.
 type LogsServiceClient interface {
 	// ReadLogs streams a container's log as plain text.
 	ReadLogs(ctx context.Context, in *ReadLogsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[httpbody.HttpBody], error)
@@ -64,7 +64,7 @@ type LogsService_ReadLogsClient = grpc.ServerStreamingClient[httpbody.HttpBody]
 // All implementations must embed UnimplementedLogsServiceServer
 // for forward compatibility.
 //
-// LogsService reads what containers wrote.
+// LogsService reads the logs of containers.
 type LogsServiceServer interface {
 	// ReadLogs streams a container's log as plain text.
 	ReadLogs(*ReadLogsRequest, grpc.ServerStreamingServer[httpbody.HttpBody]) error

@@ -26,10 +26,9 @@ type ApplyRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The bundle. Over HTTP it is the body as it stands.
 	Manifest string `protobuf:"bytes,1,opt,name=manifest,proto3" json:"manifest,omitempty"`
-	// Only if nothing that the bundle names has changed after this node revision,
-	// or has been made after it; 0: only if none of it is there. Otherwise
-	// nothing is done, and the answer is ABORTED (HTTP 409): look again. For a
-	// pod its status counts.
+	// Apply only if nothing in the bundle was created or changed after this node revision. 0
+	// means that none of it may exist. A change of a pod's status counts. Otherwise nothing is
+	// done, and the answer is ABORTED (HTTP 409): read again, then retry.
 	UnchangedSince *int64 `protobuf:"varint,2,opt,name=unchanged_since,json=unchangedSince,proto3,oneof" json:"unchanged_since,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -225,8 +224,8 @@ type DeleteRequest struct {
 	Manifest string                 `protobuf:"bytes,1,opt,name=manifest,proto3" json:"manifest,omitempty"`
 	// Seconds until the pods are killed; each pod's own period when absent.
 	GracePeriodSeconds *int64 `protobuf:"varint,2,opt,name=grace_period_seconds,json=gracePeriodSeconds,proto3,oneof" json:"grace_period_seconds,omitempty"`
-	// As for Apply: only if nothing that the bundle names has changed after this
-	// node revision.
+	// Delete only if nothing in the bundle has changed after this node revision, as for
+	// Apply.
 	UnchangedSince *int64 `protobuf:"varint,3,opt,name=unchanged_since,json=unchangedSince,proto3,oneof" json:"unchanged_since,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache

@@ -28,16 +28,17 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// ManifestsService takes bundles: one or more YAML or JSON documents, or a
-// List. A bundle is taken whole or not at all.
+// ManifestsService applies bundles: one or more YAML or JSON documents, or a List. A bundle
+// is applied whole or not at all.
 type ManifestsServiceClient interface {
-	// Apply makes the node want what the bundle says. Applying it again changes nothing.
+	// Apply makes the bundle the desired state of its pods and objects. Applying it again
+	// changes nothing.
 	Apply(ctx context.Context, in *ApplyRequest, opts ...grpc.CallOption) (*ApplyResponse, error)
-	// Plan answers what Apply would do, and does nothing. It is not for viewers: what
-	// changes nothing tells that a guess at a hidden value is right.
+	// Plan returns what Apply would do, and changes nothing. It is not for viewers: a plan
+	// without changes would confirm a guess at a hidden value.
 	Plan(ctx context.Context, in *PlanRequest, opts ...grpc.CallOption) (*PlanResponse, error)
-	// Delete deletes the objects that the bundle names. Names that are not
-	// there are left out of the answer.
+	// Delete deletes the pods and objects that the bundle names. The answer leaves out those
+	// that do not exist.
 	Delete(ctx context.Context, in *DeleteRequest, opts ...grpc.CallOption) (*DeleteResponse, error)
 }
 
@@ -83,16 +84,17 @@ func (c *manifestsServiceClient) Delete(ctx context.Context, in *DeleteRequest, 
 // All implementations must embed UnimplementedManifestsServiceServer
 // for forward compatibility.
 //
-// ManifestsService takes bundles: one or more YAML or JSON documents, or a
-// List. A bundle is taken whole or not at all.
+// ManifestsService applies bundles: one or more YAML or JSON documents, or a List. A bundle
+// is applied whole or not at all.
 type ManifestsServiceServer interface {
-	// Apply makes the node want what the bundle says. Applying it again changes nothing.
+	// Apply makes the bundle the desired state of its pods and objects. Applying it again
+	// changes nothing.
 	Apply(context.Context, *ApplyRequest) (*ApplyResponse, error)
-	// Plan answers what Apply would do, and does nothing. It is not for viewers: what
-	// changes nothing tells that a guess at a hidden value is right.
+	// Plan returns what Apply would do, and changes nothing. It is not for viewers: a plan
+	// without changes would confirm a guess at a hidden value.
 	Plan(context.Context, *PlanRequest) (*PlanResponse, error)
-	// Delete deletes the objects that the bundle names. Names that are not
-	// there are left out of the answer.
+	// Delete deletes the pods and objects that the bundle names. The answer leaves out those
+	// that do not exist.
 	Delete(context.Context, *DeleteRequest) (*DeleteResponse, error)
 	mustEmbedUnimplementedManifestsServiceServer()
 }

@@ -23,15 +23,15 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Support says what the node does with a field.
+// Support is how the node treats a field.
 type Support int32
 
 const (
 	Support_SUPPORT_UNSPECIFIED Support = 0
 	Support_SUPPORT_HONOURED    Support = 1
-	// Taken and reported back, without effect on this node.
+	// Accepted and shown, without effect on this node.
 	Support_SUPPORT_WITHOUT_EFFECT Support = 2
-	// A manifest that sets it is not taken.
+	// A manifest that sets the field is refused.
 	Support_SUPPORT_REFUSED Support = 3
 )
 
@@ -127,19 +127,18 @@ type GetNodeResponse struct {
 	KernelVersion string                 `protobuf:"bytes,9,opt,name=kernel_version,json=kernelVersion,proto3" json:"kernel_version,omitempty"`
 	OsImage       string                 `protobuf:"bytes,10,opt,name=os_image,json=osImage,proto3" json:"os_image,omitempty"`
 	Architecture  string                 `protobuf:"bytes,11,opt,name=architecture,proto3" json:"architecture,omitempty"`
-	// What the machine has, by resource, as Kubernetes quantities.
+	// The resources of the machine, as Kubernetes quantities.
 	Capacity map[string]string `protobuf:"bytes,12,rep,name=capacity,proto3" json:"capacity,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// What of it pods may have.
+	// The part of capacity that pods may use.
 	Allocatable map[string]string `protobuf:"bytes,13,rep,name=allocatable,proto3" json:"allocatable,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// The labels by which pods choose a node.
 	Labels     map[string]string `protobuf:"bytes,14,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	MachineId  string            `protobuf:"bytes,15,opt,name=machine_id,json=machineId,proto3" json:"machine_id,omitempty"`
 	BootId     string            `protobuf:"bytes,16,opt,name=boot_id,json=bootId,proto3" json:"boot_id,omitempty"`
 	SystemUuid string            `protobuf:"bytes,17,opt,name=system_uuid,json=systemUuid,proto3" json:"system_uuid,omitempty"`
-	// MemoryPressure, DiskPressure, PIDPressure and Ready, as Kubernetes words
-	// them.
+	// MemoryPressure, DiskPressure, PIDPressure and Ready, in the words of Kubernetes.
 	Conditions []*NodeCondition `protobuf:"bytes,18,rep,name=conditions,proto3" json:"conditions,omitempty"`
-	// What the machine can swap; zero if it does not.
+	// Bytes of swap of the machine. Zero if it has none.
 	SwapBytes     int64 `protobuf:"varint,19,opt,name=swap_bytes,json=swapBytes,proto3" json:"swap_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -308,7 +307,7 @@ func (x *GetNodeResponse) GetSwapBytes() int64 {
 	return 0
 }
 
-// NodeCondition is one thing that is or is not so with the node.
+// NodeCondition is one condition of the node, as in Kubernetes.
 type NodeCondition struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Type  string                 `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
@@ -316,7 +315,7 @@ type NodeCondition struct {
 	Status  string `protobuf:"bytes,2,opt,name=status,proto3" json:"status,omitempty"`
 	Reason  string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
 	Message string `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
-	// Since when the status is what it is, as far as the agent has seen.
+	// When the status last changed, as far as the agent has seen.
 	TransitionedAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=transitioned_at,json=transitionedAt,proto3" json:"transitioned_at,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -425,8 +424,7 @@ func (*WatchNodeRequest) Descriptor() ([]byte, []int) {
 
 type WatchNodeResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The whole node. That time has passed, and another revision, are no changes
-	// of it.
+	// The whole node. A change of revision, or of times alone, sends no message.
 	Node          *GetNodeResponse `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -469,7 +467,7 @@ func (x *WatchNodeResponse) GetNode() *GetNodeResponse {
 	return nil
 }
 
-// Runtime is the container runtime as it last answered.
+// Runtime describes the container runtime, from its last answer.
 type Runtime struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
 	Endpoint     string                 `protobuf:"bytes,1,opt,name=endpoint,proto3" json:"endpoint,omitempty"`
@@ -478,11 +476,11 @@ type Runtime struct {
 	Ready        bool                   `protobuf:"varint,4,opt,name=ready,proto3" json:"ready,omitempty"`
 	NetworkReady bool                   `protobuf:"varint,5,opt,name=network_ready,json=networkReady,proto3" json:"network_ready,omitempty"`
 	Message      string                 `protobuf:"bytes,6,opt,name=message,proto3" json:"message,omitempty"`
-	// Whether the runtime tells of changes itself, or is asked once a second.
+	// Whether the runtime sends events. Otherwise it is read once a second.
 	Events bool `protobuf:"varint,7,opt,name=events,proto3" json:"events,omitempty"`
-	// What runtime classes may name, where the runtime tells.
+	// The handlers that runtime classes may name, if the runtime reports them.
 	Handlers []*RuntimeHandler `protobuf:"bytes,8,rep,name=handlers,proto3" json:"handlers,omitempty"`
-	// Whether pods may choose which groups of the image their users are in.
+	// Whether pods may set supplementalGroupsPolicy.
 	SupplementalGroupsPolicy bool `protobuf:"varint,9,opt,name=supplemental_groups_policy,json=supplementalGroupsPolicy,proto3" json:"supplemental_groups_policy,omitempty"`
 	unknownFields            protoimpl.UnknownFields
 	sizeCache                protoimpl.SizeCache
@@ -581,10 +579,10 @@ func (x *Runtime) GetSupplementalGroupsPolicy() bool {
 	return false
 }
 
-// RuntimeHandler is one of the ways in which the runtime runs pods.
+// RuntimeHandler is a handler of the runtime, with its features.
 type RuntimeHandler struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Empty for the usual one.
+	// Empty for the default handler.
 	Name                    string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	UserNamespaces          bool   `protobuf:"varint,2,opt,name=user_namespaces,json=userNamespaces,proto3" json:"user_namespaces,omitempty"`
 	RecursiveReadOnlyMounts bool   `protobuf:"varint,3,opt,name=recursive_read_only_mounts,json=recursiveReadOnlyMounts,proto3" json:"recursive_read_only_mounts,omitempty"`
@@ -643,16 +641,16 @@ func (x *RuntimeHandler) GetRecursiveReadOnlyMounts() bool {
 	return false
 }
 
-// Source is one origin of pods.
+// Source is a source of pods, such as a directory or a URL.
 type Source struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// The directory, file or URL.
 	Location string `protobuf:"bytes,2,opt,name=location,proto3" json:"location,omitempty"`
-	// Whether it has delivered since the start.
+	// Whether the source has delivered since the agent's start.
 	Ready bool  `protobuf:"varint,3,opt,name=ready,proto3" json:"ready,omitempty"`
 	Pods  int32 `protobuf:"varint,4,opt,name=pods,proto3" json:"pods,omitempty"`
-	// What is wrong with it now; empty when all is well.
+	// The present errors of the source.
 	Errors        []*SourceError         `protobuf:"bytes,5,rep,name=errors,proto3" json:"errors,omitempty"`
 	DeliveredAt   *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=delivered_at,json=deliveredAt,proto3" json:"delivered_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1039,7 +1037,7 @@ func (*GetLogLevelRequest) Descriptor() ([]byte, []int) {
 
 type GetLogLevelResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// As --v has it: 0 is the least, and from 4 on all is logged.
+	// As --v counts: 0 is the least, and from 4 on everything is logged.
 	Verbosity     *int32 `protobuf:"varint,1,opt,name=verbosity,proto3,oneof" json:"verbosity,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1128,7 +1126,7 @@ func (x *SetLogLevelRequest) GetVerbosity() int32 {
 
 type SetLogLevelResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What it was before.
+	// The level before the change.
 	Previous      *int32 `protobuf:"varint,1,opt,name=previous,proto3,oneof" json:"previous,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

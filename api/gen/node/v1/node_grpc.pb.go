@@ -32,18 +32,18 @@ const (
 //
 // NodeService describes the node itself.
 type NodeServiceClient interface {
-	// GetNode says what this node is, and how its runtime and pod sources are.
+	// GetNode describes this node, its runtime and its sources of pods.
 	GetNode(ctx context.Context, in *GetNodeRequest, opts ...grpc.CallOption) (*GetNodeResponse, error)
-	// WatchNode sends the node as it is, and anew whenever something of it has
-	// changed. A slow reader misses intermediate states, never the latest one.
+	// WatchNode sends the node at first, and again after each change. A slow reader misses
+	// intermediate states, never the latest one.
 	WatchNode(ctx context.Context, in *WatchNodeRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchNodeResponse], error)
-	// ListCapabilities says which fields of a pod this node honours, takes
-	// without effect, or refuses.
+	// ListCapabilities returns which fields of a pod this node honours, accepts without effect,
+	// or refuses.
 	ListCapabilities(ctx context.Context, in *ListCapabilitiesRequest, opts ...grpc.CallOption) (*ListCapabilitiesResponse, error)
-	// GetLogLevel says how much the agent logs. It is for admins.
+	// GetLogLevel returns how much the agent logs. It is for admins.
 	GetLogLevel(ctx context.Context, in *GetLogLevelRequest, opts ...grpc.CallOption) (*GetLogLevelResponse, error)
-	// SetLogLevel changes how much the agent logs, until its next start. It is
-	// for admins, and refused where enableDebugFlagsHandler is off.
+	// SetLogLevel changes how much the agent logs, until its next start. It is for admins, and
+	// refused if enableDebugFlagsHandler is off.
 	SetLogLevel(ctx context.Context, in *SetLogLevelRequest, opts ...grpc.CallOption) (*SetLogLevelResponse, error)
 }
 
@@ -120,18 +120,18 @@ func (c *nodeServiceClient) SetLogLevel(ctx context.Context, in *SetLogLevelRequ
 //
 // NodeService describes the node itself.
 type NodeServiceServer interface {
-	// GetNode says what this node is, and how its runtime and pod sources are.
+	// GetNode describes this node, its runtime and its sources of pods.
 	GetNode(context.Context, *GetNodeRequest) (*GetNodeResponse, error)
-	// WatchNode sends the node as it is, and anew whenever something of it has
-	// changed. A slow reader misses intermediate states, never the latest one.
+	// WatchNode sends the node at first, and again after each change. A slow reader misses
+	// intermediate states, never the latest one.
 	WatchNode(*WatchNodeRequest, grpc.ServerStreamingServer[WatchNodeResponse]) error
-	// ListCapabilities says which fields of a pod this node honours, takes
-	// without effect, or refuses.
+	// ListCapabilities returns which fields of a pod this node honours, accepts without effect,
+	// or refuses.
 	ListCapabilities(context.Context, *ListCapabilitiesRequest) (*ListCapabilitiesResponse, error)
-	// GetLogLevel says how much the agent logs. It is for admins.
+	// GetLogLevel returns how much the agent logs. It is for admins.
 	GetLogLevel(context.Context, *GetLogLevelRequest) (*GetLogLevelResponse, error)
-	// SetLogLevel changes how much the agent logs, until its next start. It is
-	// for admins, and refused where enableDebugFlagsHandler is off.
+	// SetLogLevel changes how much the agent logs, until its next start. It is for admins, and
+	// refused if enableDebugFlagsHandler is off.
 	SetLogLevel(context.Context, *SetLogLevelRequest) (*SetLogLevelResponse, error)
 	mustEmbedUnimplementedNodeServiceServer()
 }

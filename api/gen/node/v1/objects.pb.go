@@ -29,7 +29,7 @@ type ConfigMap struct {
 	Namespace string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	Name      string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	Uid       string                 `protobuf:"bytes,3,opt,name=uid,proto3" json:"uid,omitempty"`
-	// The node revision at which it last changed.
+	// The node revision of the last change.
 	Revision  int64 `protobuf:"varint,4,opt,name=revision,proto3" json:"revision,omitempty"`
 	Immutable bool  `protobuf:"varint,5,opt,name=immutable,proto3" json:"immutable,omitempty"`
 	// The keys of data and binaryData, sorted.
@@ -121,7 +121,7 @@ func (x *ConfigMap) GetObject() *structpb.Struct {
 
 type ListConfigMapsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Only this namespace; all when empty.
+	// Only this namespace, or all if empty.
 	Namespace     string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -519,14 +519,15 @@ type Secret struct {
 	Namespace string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	Name      string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	Uid       string                 `protobuf:"bytes,3,opt,name=uid,proto3" json:"uid,omitempty"`
-	// The node revision at which it last changed.
+	// The node revision of the last change.
 	Revision  int64 `protobuf:"varint,4,opt,name=revision,proto3" json:"revision,omitempty"`
 	Immutable bool  `protobuf:"varint,5,opt,name=immutable,proto3" json:"immutable,omitempty"`
 	// Kubernetes' type, such as Opaque.
 	Type string `protobuf:"bytes,6,opt,name=type,proto3" json:"type,omitempty"`
 	// The keys of data, sorted.
 	Keys []string `protobuf:"bytes,7,rep,name=keys,proto3" json:"keys,omitempty"`
-	// The whole v1.Secret as Kubernetes JSON; without data where it may not be shown.
+	// The whole v1.Secret as Kubernetes JSON, without the values that are hidden from the
+	// caller.
 	Object        *structpb.Struct `protobuf:"bytes,8,opt,name=object,proto3" json:"object,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -620,7 +621,7 @@ func (x *Secret) GetObject() *structpb.Struct {
 
 type ListSecretsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Only this namespace; all when empty.
+	// Only this namespace, or all if empty.
 	Namespace     string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -29,8 +29,8 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// ConfigMapsService keeps the configuration that pods use. A change reaches
-// containers that start after it; no pod restarts for it.
+// ConfigMapsService keeps the configuration that pods use. A change reaches containers that
+// start after it. No pod restarts because of it.
 type ConfigMapsServiceClient interface {
 	// ListConfigMaps returns all ConfigMaps, or those of one namespace.
 	ListConfigMaps(ctx context.Context, in *ListConfigMapsRequest, opts ...grpc.CallOption) (*ListConfigMapsResponse, error)
@@ -38,7 +38,7 @@ type ConfigMapsServiceClient interface {
 	GetConfigMap(ctx context.Context, in *GetConfigMapRequest, opts ...grpc.CallOption) (*GetConfigMapResponse, error)
 	// PutConfigMap creates or changes the one ConfigMap named by the path.
 	PutConfigMap(ctx context.Context, in *PutConfigMapRequest, opts ...grpc.CallOption) (*PutConfigMapResponse, error)
-	// DeleteConfigMap deletes a ConfigMap. Pods that use it go on with what they have.
+	// DeleteConfigMap deletes a ConfigMap. Pods that use it keep the values that they have.
 	DeleteConfigMap(ctx context.Context, in *DeleteConfigMapRequest, opts ...grpc.CallOption) (*DeleteConfigMapResponse, error)
 }
 
@@ -94,8 +94,8 @@ func (c *configMapsServiceClient) DeleteConfigMap(ctx context.Context, in *Delet
 // All implementations must embed UnimplementedConfigMapsServiceServer
 // for forward compatibility.
 //
-// ConfigMapsService keeps the configuration that pods use. A change reaches
-// containers that start after it; no pod restarts for it.
+// ConfigMapsService keeps the configuration that pods use. A change reaches containers that
+// start after it. No pod restarts because of it.
 type ConfigMapsServiceServer interface {
 	// ListConfigMaps returns all ConfigMaps, or those of one namespace.
 	ListConfigMaps(context.Context, *ListConfigMapsRequest) (*ListConfigMapsResponse, error)
@@ -103,7 +103,7 @@ type ConfigMapsServiceServer interface {
 	GetConfigMap(context.Context, *GetConfigMapRequest) (*GetConfigMapResponse, error)
 	// PutConfigMap creates or changes the one ConfigMap named by the path.
 	PutConfigMap(context.Context, *PutConfigMapRequest) (*PutConfigMapResponse, error)
-	// DeleteConfigMap deletes a ConfigMap. Pods that use it go on with what they have.
+	// DeleteConfigMap deletes a ConfigMap. Pods that use it keep the values that they have.
 	DeleteConfigMap(context.Context, *DeleteConfigMapRequest) (*DeleteConfigMapResponse, error)
 	mustEmbedUnimplementedConfigMapsServiceServer()
 }
@@ -259,16 +259,16 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// SecretsService keeps what pods use and few may read. Only an admin is shown
-// values; they are encrypted on the disk.
+// SecretsService keeps the confidential values that pods use. Only an admin sees them. They
+// are encrypted on the disk.
 type SecretsServiceClient interface {
 	// ListSecrets returns all Secrets, or those of one namespace, without values.
 	ListSecrets(ctx context.Context, in *ListSecretsRequest, opts ...grpc.CallOption) (*ListSecretsResponse, error)
-	// GetSecret returns one Secret, with its values to an admin.
+	// GetSecret returns one Secret. Only an admin gets its values.
 	GetSecret(ctx context.Context, in *GetSecretRequest, opts ...grpc.CallOption) (*GetSecretResponse, error)
 	// PutSecret creates or changes the one Secret named by the path.
 	PutSecret(ctx context.Context, in *PutSecretRequest, opts ...grpc.CallOption) (*PutSecretResponse, error)
-	// DeleteSecret deletes a Secret. Pods that use it go on with what they have.
+	// DeleteSecret deletes a Secret. Pods that use it keep the values that they have.
 	DeleteSecret(ctx context.Context, in *DeleteSecretRequest, opts ...grpc.CallOption) (*DeleteSecretResponse, error)
 }
 
@@ -324,16 +324,16 @@ func (c *secretsServiceClient) DeleteSecret(ctx context.Context, in *DeleteSecre
 // All implementations must embed UnimplementedSecretsServiceServer
 // for forward compatibility.
 //
-// SecretsService keeps what pods use and few may read. Only an admin is shown
-// values; they are encrypted on the disk.
+// SecretsService keeps the confidential values that pods use. Only an admin sees them. They
+// are encrypted on the disk.
 type SecretsServiceServer interface {
 	// ListSecrets returns all Secrets, or those of one namespace, without values.
 	ListSecrets(context.Context, *ListSecretsRequest) (*ListSecretsResponse, error)
-	// GetSecret returns one Secret, with its values to an admin.
+	// GetSecret returns one Secret. Only an admin gets its values.
 	GetSecret(context.Context, *GetSecretRequest) (*GetSecretResponse, error)
 	// PutSecret creates or changes the one Secret named by the path.
 	PutSecret(context.Context, *PutSecretRequest) (*PutSecretResponse, error)
-	// DeleteSecret deletes a Secret. Pods that use it go on with what they have.
+	// DeleteSecret deletes a Secret. Pods that use it keep the values that they have.
 	DeleteSecret(context.Context, *DeleteSecretRequest) (*DeleteSecretResponse, error)
 	mustEmbedUnimplementedSecretsServiceServer()
 }

@@ -81,15 +81,15 @@ func (PodPhase) EnumDescriptor() ([]byte, []int) {
 	return file_node_v1_pods_proto_rawDescGZIP(), []int{0}
 }
 
-// WatchType says what a watch message is about.
+// WatchType is the kind of change that a watch message reports.
 type WatchType int32
 
 const (
 	WatchType_WATCH_TYPE_UNSPECIFIED WatchType = 0
-	// The pod is new to this watch.
+	// The pod or object is new to this watch.
 	WatchType_WATCH_TYPE_ADDED    WatchType = 1
 	WatchType_WATCH_TYPE_MODIFIED WatchType = 2
-	// The pod is gone, or matches the watch's selectors no longer.
+	// The pod or object is gone, or no longer matches the watch's selectors.
 	WatchType_WATCH_TYPE_DELETED WatchType = 3
 	// The present state has been sent; changes follow.
 	WatchType_WATCH_TYPE_SYNCED WatchType = 4
@@ -140,14 +140,14 @@ func (WatchType) EnumDescriptor() ([]byte, []int) {
 	return file_node_v1_pods_proto_rawDescGZIP(), []int{1}
 }
 
-// Result says what an apply did, or would do, with one pod.
+// Result is the effect of an apply on one pod or object.
 type Result int32
 
 const (
 	Result_RESULT_UNSPECIFIED Result = 0
 	Result_RESULT_CREATED     Result = 1
 	Result_RESULT_UNCHANGED   Result = 2
-	// The running pod takes the change; only named containers restart.
+	// The running pod takes the change. Only the containers in restarts are restarted.
 	Result_RESULT_UPDATED Result = 3
 	// The old pod ends gracefully before the new one starts.
 	Result_RESULT_REPLACED Result = 4
@@ -220,10 +220,10 @@ type Pod struct {
 	Restarts   int32                  `protobuf:"varint,10,opt,name=restarts,proto3" json:"restarts,omitempty"`
 	PodIps     []string               `protobuf:"bytes,11,rep,name=pod_ips,json=podIps,proto3" json:"pod_ips,omitempty"`
 	AcceptedAt *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=accepted_at,json=acceptedAt,proto3" json:"accepted_at,omitempty"`
-	// Set while the pod is being deleted: when its grace period ends.
+	// When the grace period ends. Set while the pod is being deleted.
 	DeletionDeadline *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=deletion_deadline,json=deletionDeadline,proto3" json:"deletion_deadline,omitempty"`
 	// The whole v1.Pod as Kubernetes JSON, status included. For viewers env[].value is
-	// "[hidden from viewers]", which no manifest may have.
+	// "[hidden from viewers]", a value that no manifest may have.
 	Object        *structpb.Struct `protobuf:"bytes,14,opt,name=object,proto3" json:"object,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -455,7 +455,7 @@ func (x *GetPodResponse) GetPod() *Pod {
 
 type ListPodsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Only this namespace; all when empty.
+	// Only this namespace, or all if empty.
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	// A Kubernetes label selector, such as app=web,tier!=test.
 	LabelSelector string `protobuf:"bytes,2,opt,name=label_selector,json=labelSelector,proto3" json:"label_selector,omitempty"`
@@ -681,8 +681,8 @@ type WatchPodsRequest struct {
 	Namespace     string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	LabelSelector string                 `protobuf:"bytes,2,opt,name=label_selector,json=labelSelector,proto3" json:"label_selector,omitempty"`
 	FieldSelector string                 `protobuf:"bytes,3,opt,name=field_selector,json=fieldSelector,proto3" json:"field_selector,omitempty"`
-	// Resume after this revision instead of starting with the present pods.
-	// OUT_OF_RANGE (HTTP 410) when it lies too far back.
+	// Resume after this revision instead of starting with the present pods. The answer is
+	// OUT_OF_RANGE (HTTP 410) if it lies too far back.
 	SinceRevision int64 `protobuf:"varint,4,opt,name=since_revision,json=sinceRevision,proto3" json:"since_revision,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -812,9 +812,9 @@ type PutPodRequest struct {
 	Name      string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	// The manifest of one pod in YAML or JSON. Over HTTP it is the body as it stands.
 	Manifest string `protobuf:"bytes,3,opt,name=manifest,proto3" json:"manifest,omitempty"`
-	// Only if the pod and its status have not changed after this node revision; 0:
-	// only if it is not there. Otherwise nothing is done, and the answer is ABORTED
-	// (HTTP 409): look again.
+	// Apply only if the pod and its status have not changed after this node revision. 0 means
+	// that the pod may not exist. Otherwise nothing is done, and the answer is ABORTED (HTTP
+	// 409): read again, then retry.
 	UnchangedSince *int64 `protobuf:"varint,4,opt,name=unchanged_since,json=unchangedSince,proto3,oneof" json:"unchanged_since,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -938,13 +938,14 @@ type Outcome struct {
 	Name      string                 `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
 	Uid       string                 `protobuf:"bytes,4,opt,name=uid,proto3" json:"uid,omitempty"`
 	Result    Result                 `protobuf:"varint,5,opt,name=result,proto3,enum=node.v1.Result" json:"result,omitempty"`
-	// The node revision of this change; unchanged pods keep theirs.
+	// The node revision of this change. Unchanged pods keep theirs.
 	Revision int64 `protobuf:"varint,6,opt,name=revision,proto3" json:"revision,omitempty"`
 	// The field paths that differ from what runs.
 	Changes []string `protobuf:"bytes,7,rep,name=changes,proto3" json:"changes,omitempty"`
-	// The containers that restart because of it.
+	// The containers that restart because of the change.
 	Restarts []string `protobuf:"bytes,8,rep,name=restarts,proto3" json:"restarts,omitempty"`
-	// What to know: fields without effect on this node, who has to end to make room for the pod, or why it has failed.
+	// Notes: fields without effect on this node, pods that have to end to make room for this
+	// one, or why this one has failed.
 	Warnings      []string `protobuf:"bytes,9,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1047,12 +1048,12 @@ type DeletePodRequest struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	Namespace string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	Name      string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// Seconds until the pod is killed; the pod's own period when absent.
+	// Seconds until the pod is killed. The pod's own period if absent.
 	GracePeriodSeconds *int64 `protobuf:"varint,3,opt,name=grace_period_seconds,json=gracePeriodSeconds,proto3,oneof" json:"grace_period_seconds,omitempty"`
 	// Refuse unless the pod has this UID.
 	Uid string `protobuf:"bytes,4,opt,name=uid,proto3" json:"uid,omitempty"`
-	// As for PutPod: only if the pod and its status have not changed after this
-	// node revision.
+	// Delete only if the pod and its status have not changed after this node revision, as for
+	// PutPod.
 	UnchangedSince *int64 `protobuf:"varint,5,opt,name=unchanged_since,json=unchangedSince,proto3,oneof" json:"unchanged_since,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -1171,7 +1172,7 @@ type RestartPodRequest struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	Namespace string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	Name      string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// One container; all when empty.
+	// One container, or all if empty.
 	Container string `protobuf:"bytes,3,opt,name=container,proto3" json:"container,omitempty"`
 	// Refuse unless the pod has this UID.
 	Uid           string `protobuf:"bytes,4,opt,name=uid,proto3" json:"uid,omitempty"`
@@ -1293,13 +1294,13 @@ type SetPodConditionRequest struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	Namespace string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	Name      string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// A qualified name such as example.com/warmed-up; not one of the node's own.
+	// A qualified name such as example.com/warmed-up. The node's own conditions are refused.
 	Type string `protobuf:"bytes,3,opt,name=type,proto3" json:"type,omitempty"`
 	// True, False or Unknown.
 	Status string `protobuf:"bytes,4,opt,name=status,proto3" json:"status,omitempty"`
-	// One word in CamelCase; optional.
+	// One word in CamelCase. Optional.
 	Reason string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
-	// The same in a sentence; optional.
+	// The same in a sentence. Optional.
 	Message       string `protobuf:"bytes,6,opt,name=message,proto3" json:"message,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -33,16 +33,16 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// PodsService shows and steers the pods of this node. A pod's status is
-// derived when it is read, from what is desired and what the runtime shows.
-// Viewers are shown "[hidden from viewers]" in place of values in environments.
+// PodsService shows and changes the pods of this node. A pod's status is derived when it is
+// read, from the desired state and the runtime's. Viewers see "[hidden from viewers]" in
+// place of values in environments.
 type PodsServiceClient interface {
 	// GetPod returns one pod with its present status.
 	GetPod(ctx context.Context, in *GetPodRequest, opts ...grpc.CallOption) (*GetPodResponse, error)
 	// ListPods returns all pods of the node, terminating ones included.
 	ListPods(ctx context.Context, in *ListPodsRequest, opts ...grpc.CallOption) (*ListPodsResponse, error)
-	// ListPodsText is ListPods, as the text that REST answers. For a thousand pods it takes
-	// a fraction of the time.
+	// ListPodsText returns the list of ListPods as the text that REST answers. For a thousand
+	// pods it takes a fraction of the time.
 	ListPodsText(ctx context.Context, in *ListPodsTextRequest, opts ...grpc.CallOption) (*ListPodsTextResponse, error)
 	// WatchPods sends the present pods, a SYNCED marker, and then every change.
 	// A slow reader misses intermediate states, never the latest one.
@@ -51,11 +51,11 @@ type PodsServiceClient interface {
 	PutPod(ctx context.Context, in *PutPodRequest, opts ...grpc.CallOption) (*PutPodResponse, error)
 	// DeletePod starts a graceful deletion. A second call may only shorten it.
 	DeletePod(ctx context.Context, in *DeletePodRequest, opts ...grpc.CallOption) (*DeletePodResponse, error)
-	// RestartPod restarts the pod's containers, or the one that is named,
-	// within their grace period and without backoff.
+	// RestartPod restarts the pod's containers, or the named one. They end within the grace
+	// period and start without backoff.
 	RestartPod(ctx context.Context, in *RestartPodRequest, opts ...grpc.CallOption) (*RestartPodResponse, error)
-	// SetPodCondition sets a condition that a client vouches for, such as one
-	// that a readiness gate of the pod waits for.
+	// SetPodCondition sets a condition that a client vouches for, such as one that a readiness
+	// gate of the pod waits for.
 	SetPodCondition(ctx context.Context, in *SetPodConditionRequest, opts ...grpc.CallOption) (*SetPodConditionResponse, error)
 }
 
@@ -160,16 +160,16 @@ func (c *podsServiceClient) SetPodCondition(ctx context.Context, in *SetPodCondi
 // All implementations must embed UnimplementedPodsServiceServer
 // for forward compatibility.
 //
-// PodsService shows and steers the pods of this node. A pod's status is
-// derived when it is read, from what is desired and what the runtime shows.
-// Viewers are shown "[hidden from viewers]" in place of values in environments.
+// PodsService shows and changes the pods of this node. A pod's status is derived when it is
+// read, from the desired state and the runtime's. Viewers see "[hidden from viewers]" in
+// place of values in environments.
 type PodsServiceServer interface {
 	// GetPod returns one pod with its present status.
 	GetPod(context.Context, *GetPodRequest) (*GetPodResponse, error)
 	// ListPods returns all pods of the node, terminating ones included.
 	ListPods(context.Context, *ListPodsRequest) (*ListPodsResponse, error)
-	// ListPodsText is ListPods, as the text that REST answers. For a thousand pods it takes
-	// a fraction of the time.
+	// ListPodsText returns the list of ListPods as the text that REST answers. For a thousand
+	// pods it takes a fraction of the time.
 	ListPodsText(context.Context, *ListPodsTextRequest) (*ListPodsTextResponse, error)
 	// WatchPods sends the present pods, a SYNCED marker, and then every change.
 	// A slow reader misses intermediate states, never the latest one.
@@ -178,11 +178,11 @@ type PodsServiceServer interface {
 	PutPod(context.Context, *PutPodRequest) (*PutPodResponse, error)
 	// DeletePod starts a graceful deletion. A second call may only shorten it.
 	DeletePod(context.Context, *DeletePodRequest) (*DeletePodResponse, error)
-	// RestartPod restarts the pod's containers, or the one that is named,
-	// within their grace period and without backoff.
+	// RestartPod restarts the pod's containers, or the named one. They end within the grace
+	// period and start without backoff.
 	RestartPod(context.Context, *RestartPodRequest) (*RestartPodResponse, error)
-	// SetPodCondition sets a condition that a client vouches for, such as one
-	// that a readiness gate of the pod waits for.
+	// SetPodCondition sets a condition that a client vouches for, such as one that a readiness
+	// gate of the pod waits for.
 	SetPodCondition(context.Context, *SetPodConditionRequest) (*SetPodConditionResponse, error)
 	mustEmbedUnimplementedPodsServiceServer()
 }

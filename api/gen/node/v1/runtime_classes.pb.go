@@ -28,9 +28,9 @@ type RuntimeClass struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	Uid   string                 `protobuf:"bytes,2,opt,name=uid,proto3" json:"uid,omitempty"`
-	// The node revision at which it last changed.
+	// The node revision of the last change.
 	Revision int64 `protobuf:"varint,3,opt,name=revision,proto3" json:"revision,omitempty"`
-	// Of the runtime.
+	// The handler of the runtime.
 	Handler string `protobuf:"bytes,4,opt,name=handler,proto3" json:"handler,omitempty"`
 	// The whole node.k8s.io/v1 RuntimeClass as Kubernetes JSON.
 	Object        *structpb.Struct `protobuf:"bytes,5,opt,name=object,proto3" json:"object,omitempty"`

@@ -29,8 +29,8 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// RuntimeClassesService keeps the classes by which pods choose how the runtime runs
-// them. A pod takes what it needs of its class when it is accepted.
+// RuntimeClassesService keeps the classes by which pods choose a handler of the runtime. The
+// node reads a pod's class when it accepts the pod.
 type RuntimeClassesServiceClient interface {
 	// ListRuntimeClasses returns all classes.
 	ListRuntimeClasses(ctx context.Context, in *ListRuntimeClassesRequest, opts ...grpc.CallOption) (*ListRuntimeClassesResponse, error)
@@ -38,7 +38,7 @@ type RuntimeClassesServiceClient interface {
 	GetRuntimeClass(ctx context.Context, in *GetRuntimeClassRequest, opts ...grpc.CallOption) (*GetRuntimeClassResponse, error)
 	// PutRuntimeClass creates or changes the one class named by the path.
 	PutRuntimeClass(ctx context.Context, in *PutRuntimeClassRequest, opts ...grpc.CallOption) (*PutRuntimeClassResponse, error)
-	// DeleteRuntimeClass deletes a class. Its pods run on.
+	// DeleteRuntimeClass deletes a class. Its pods keep running.
 	DeleteRuntimeClass(ctx context.Context, in *DeleteRuntimeClassRequest, opts ...grpc.CallOption) (*DeleteRuntimeClassResponse, error)
 }
 
@@ -94,8 +94,8 @@ func (c *runtimeClassesServiceClient) DeleteRuntimeClass(ctx context.Context, in
 // All implementations must embed UnimplementedRuntimeClassesServiceServer
 // for forward compatibility.
 //
-// RuntimeClassesService keeps the classes by which pods choose how the runtime runs
-// them. A pod takes what it needs of its class when it is accepted.
+// RuntimeClassesService keeps the classes by which pods choose a handler of the runtime. The
+// node reads a pod's class when it accepts the pod.
 type RuntimeClassesServiceServer interface {
 	// ListRuntimeClasses returns all classes.
 	ListRuntimeClasses(context.Context, *ListRuntimeClassesRequest) (*ListRuntimeClassesResponse, error)
@@ -103,7 +103,7 @@ type RuntimeClassesServiceServer interface {
 	GetRuntimeClass(context.Context, *GetRuntimeClassRequest) (*GetRuntimeClassResponse, error)
 	// PutRuntimeClass creates or changes the one class named by the path.
 	PutRuntimeClass(context.Context, *PutRuntimeClassRequest) (*PutRuntimeClassResponse, error)
-	// DeleteRuntimeClass deletes a class. Its pods run on.
+	// DeleteRuntimeClass deletes a class. Its pods keep running.
 	DeleteRuntimeClass(context.Context, *DeleteRuntimeClassRequest) (*DeleteRuntimeClassResponse, error)
 	mustEmbedUnimplementedRuntimeClassesServiceServer()
 }

@@ -24,17 +24,17 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Usage is processors and memory. What cannot be told is absent.
+// Usage is the use of CPU and memory. Figures that are not known are absent.
 type Usage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Time  *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=time,proto3" json:"time,omitempty"`
-	// Time on processors since the start.
+	// CPU time since the start.
 	CpuTime *durationpb.Duration `protobuf:"bytes,2,opt,name=cpu_time,json=cpuTime,proto3" json:"cpu_time,omitempty"`
-	// Processors in use, on average since the figures before these.
+	// CPU cores in use, on average since the previous figures.
 	Cores *float64 `protobuf:"fixed64,3,opt,name=cores,proto3,oneof" json:"cores,omitempty"`
-	// All memory, files that are cached for it included.
+	// All memory, the page cache included.
 	MemoryBytes *uint64 `protobuf:"varint,4,opt,name=memory_bytes,json=memoryBytes,proto3,oneof" json:"memory_bytes,omitempty"`
-	// Memory without files that nobody has touched for a while: what counts against a limit.
+	// Memory without inactive page cache, which the kernel can free at once.
 	WorkingSetBytes *uint64 `protobuf:"varint,5,opt,name=working_set_bytes,json=workingSetBytes,proto3,oneof" json:"working_set_bytes,omitempty"`
 	SwapBytes       *uint64 `protobuf:"varint,6,opt,name=swap_bytes,json=swapBytes,proto3,oneof" json:"swap_bytes,omitempty"`
 	unknownFields   protoimpl.UnknownFields
@@ -113,7 +113,7 @@ func (x *Usage) GetSwapBytes() uint64 {
 	return 0
 }
 
-// Traffic is what went through the interface that leads to the world.
+// Traffic counts the bytes through the interface of the default route.
 type Traffic struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Interface     string                 `protobuf:"bytes,1,opt,name=interface,proto3" json:"interface,omitempty"`
@@ -234,14 +234,14 @@ func (x *Disk) GetUsedBytes() uint64 {
 	return 0
 }
 
-// Pressure is for how much of the last 10 seconds, in percent, some task had to wait.
+// Pressure is the share of the last 10 seconds, in percent, in which some task waited.
 type Pressure struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// For a processor.
+	// For a CPU.
 	Cpu *float64 `protobuf:"fixed64,1,opt,name=cpu,proto3,oneof" json:"cpu,omitempty"`
-	// For memory that had to be freed first.
+	// For memory to be freed.
 	Memory *float64 `protobuf:"fixed64,2,opt,name=memory,proto3,oneof" json:"memory,omitempty"`
-	// For disks.
+	// For a disk.
 	Io            *float64 `protobuf:"fixed64,3,opt,name=io,proto3,oneof" json:"io,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -303,9 +303,9 @@ type ContainerStats struct {
 	Name    string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	Started *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=started,proto3" json:"started,omitempty"`
 	Usage   *Usage                 `protobuf:"bytes,3,opt,name=usage,proto3" json:"usage,omitempty"`
-	// What it wrote over the files of its image.
+	// Bytes written to the writable layer.
 	WrittenBytes *uint64 `protobuf:"varint,4,opt,name=written_bytes,json=writtenBytes,proto3,oneof" json:"written_bytes,omitempty"`
-	// What its logs take of the node's disk.
+	// Bytes of logs on the node's disk.
 	LogBytes      *uint64 `protobuf:"varint,5,opt,name=log_bytes,json=logBytes,proto3,oneof" json:"log_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -376,13 +376,14 @@ func (x *ContainerStats) GetLogBytes() uint64 {
 	return 0
 }
 
-// VolumeStats is how full a volume is, at most a minute ago.
+// VolumeStats is the usage of a volume. It is at most a minute old.
 type VolumeStats struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// The claim that it stands for.
+	// The claim that the volume stands for.
 	Claim string `protobuf:"bytes,2,opt,name=claim,proto3" json:"claim,omitempty"`
-	// Its own file system, or the node's with what the volume takes of it as used.
+	// The volume's own file system. Otherwise that of the node, with used_bytes of the volume
+	// alone.
 	Disk          *Disk  `protobuf:"bytes,3,opt,name=disk,proto3" json:"disk,omitempty"`
 	InodesUsed    uint64 `protobuf:"varint,4,opt,name=inodes_used,json=inodesUsed,proto3" json:"inodes_used,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -456,9 +457,10 @@ type PodStats struct {
 	Usage      *Usage                 `protobuf:"bytes,5,opt,name=usage,proto3" json:"usage,omitempty"`
 	Traffic    *Traffic               `protobuf:"bytes,6,opt,name=traffic,proto3" json:"traffic,omitempty"`
 	Containers []*ContainerStats      `protobuf:"bytes,7,rep,name=containers,proto3" json:"containers,omitempty"`
-	// Those whose room can be told.
+	// The volumes whose usage is known.
 	Volumes []*VolumeStats `protobuf:"bytes,8,rep,name=volumes,proto3" json:"volumes,omitempty"`
-	// What counts as written to the node's disk: by containers, to logs and to volumes that end with the pod.
+	// Bytes on the node's disk that count as ephemeral storage: writable layers, logs, and
+	// volumes that end with the pod.
 	EphemeralBytes *uint64 `protobuf:"varint,9,opt,name=ephemeral_bytes,json=ephemeralBytes,proto3,oneof" json:"ephemeral_bytes,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -563,11 +565,11 @@ type NodeStats struct {
 	Started *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=started,proto3" json:"started,omitempty"`
 	Usage   *Usage                 `protobuf:"bytes,3,opt,name=usage,proto3" json:"usage,omitempty"`
 	Traffic *Traffic               `protobuf:"bytes,4,opt,name=traffic,proto3" json:"traffic,omitempty"`
-	// Of the node's own files.
+	// The file system of the node's own files.
 	Disk *Disk `protobuf:"bytes,5,opt,name=disk,proto3" json:"disk,omitempty"`
-	// Of images, and of what containers write.
+	// The file system of images and writable layers.
 	ImageDisk *Disk `protobuf:"bytes,6,opt,name=image_disk,json=imageDisk,proto3" json:"image_disk,omitempty"`
-	// As far as the kernel tells.
+	// Absent if the kernel does not count it.
 	Pressure      *Pressure `protobuf:"bytes,7,opt,name=pressure,proto3" json:"pressure,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -657,7 +659,7 @@ type Stats struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Node  *NodeStats             `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
 	Pods  []*PodStats            `protobuf:"bytes,2,rep,name=pods,proto3" json:"pods,omitempty"`
-	// Why figures are absent that should be here; empty: none is.
+	// Why figures are missing. Empty if none are.
 	Missing       string `protobuf:"bytes,3,opt,name=missing,proto3" json:"missing,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -717,7 +719,7 @@ func (x *Stats) GetMissing() string {
 type GetStatsRequest struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	Namespace string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// Only this pod; needs namespace.
+	// Only this pod. Needs namespace.
 	Name          string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -814,9 +816,9 @@ func (x *GetStatsResponse) GetStats() *Stats {
 type WatchStatsRequest struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	Namespace string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// Only this pod; needs namespace.
+	// Only this pod. Needs namespace.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// At least a second; 10 seconds unless set.
+	// At least a second. 10 seconds if absent.
 	Interval      *durationpb.Duration `protobuf:"bytes,3,opt,name=interval,proto3" json:"interval,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -972,7 +974,7 @@ func (x *GetStatsHistoryRequest) GetName() string {
 type ContainerHistory struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Oldest first, 10 seconds apart or more.
+	// Oldest first, at least 10 seconds apart.
 	Usages        []*Usage `protobuf:"bytes,2,rep,name=usages,proto3" json:"usages,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -28,13 +28,15 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// StatsService says what the node and its pods use. Figures are collected when somebody asks, and shared by all who ask within a second.
+// StatsService returns the usage of the node and its pods. Figures are collected on request,
+// and shared by all requests within a second.
 type StatsServiceClient interface {
 	// GetStats returns the present figures.
 	GetStats(ctx context.Context, in *GetStatsRequest, opts ...grpc.CallOption) (*GetStatsResponse, error)
 	// WatchStats sends the present figures, and again at each interval.
 	WatchStats(ctx context.Context, in *WatchStatsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchStatsResponse], error)
-	// GetStatsHistory returns what each container of a pod used in the last 15 minutes, as far as somebody asked then.
+	// GetStatsHistory returns the usage of each container of a pod in the last 15 minutes, from
+	// the times at which stats were requested.
 	GetStatsHistory(ctx context.Context, in *GetStatsHistoryRequest, opts ...grpc.CallOption) (*GetStatsHistoryResponse, error)
 }
 
@@ -89,13 +91,15 @@ func (c *statsServiceClient) GetStatsHistory(ctx context.Context, in *GetStatsHi
 // All implementations must embed UnimplementedStatsServiceServer
 // for forward compatibility.
 //
-// StatsService says what the node and its pods use. Figures are collected when somebody asks, and shared by all who ask within a second.
+// StatsService returns the usage of the node and its pods. Figures are collected on request,
+// and shared by all requests within a second.
 type StatsServiceServer interface {
 	// GetStats returns the present figures.
 	GetStats(context.Context, *GetStatsRequest) (*GetStatsResponse, error)
 	// WatchStats sends the present figures, and again at each interval.
 	WatchStats(*WatchStatsRequest, grpc.ServerStreamingServer[WatchStatsResponse]) error
-	// GetStatsHistory returns what each container of a pod used in the last 15 minutes, as far as somebody asked then.
+	// GetStatsHistory returns the usage of each container of a pod in the last 15 minutes, from
+	// the times at which stats were requested.
 	GetStatsHistory(context.Context, *GetStatsHistoryRequest) (*GetStatsHistoryResponse, error)
 	mustEmbedUnimplementedStatsServiceServer()
 }

@@ -28,16 +28,16 @@ type PersistentVolume struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	Uid   string                 `protobuf:"bytes,2,opt,name=uid,proto3" json:"uid,omitempty"`
-	// The node revision at which it last changed.
+	// The node revision of the last change.
 	Revision int64 `protobuf:"varint,3,opt,name=revision,proto3" json:"revision,omitempty"`
 	// Kubernetes' phase: Available, Bound or Released.
 	Phase        string `protobuf:"bytes,4,opt,name=phase,proto3" json:"phase,omitempty"`
 	StorageClass string `protobuf:"bytes,5,opt,name=storage_class,json=storageClass,proto3" json:"storage_class,omitempty"`
 	// As Kubernetes writes it, such as 10Gi.
 	Capacity string `protobuf:"bytes,6,opt,name=capacity,proto3" json:"capacity,omitempty"`
-	// The claim that it is bound to, as namespace/name; empty when there is none.
+	// The bound claim, as namespace/name. Empty if there is none.
 	Claim string `protobuf:"bytes,7,opt,name=claim,proto3" json:"claim,omitempty"`
-	// It goes as soon as nothing holds it any more.
+	// The volume is removed once nothing holds it any more.
 	Deleting bool `protobuf:"varint,8,opt,name=deleting,proto3" json:"deleting,omitempty"`
 	// The whole v1.PersistentVolume as Kubernetes JSON.
 	Object        *structpb.Struct `protobuf:"bytes,9,opt,name=object,proto3" json:"object,omitempty"`
@@ -505,18 +505,18 @@ type PersistentVolumeClaim struct {
 	Namespace string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	Name      string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	Uid       string                 `protobuf:"bytes,3,opt,name=uid,proto3" json:"uid,omitempty"`
-	// The node revision at which it last changed.
+	// The node revision of the last change.
 	Revision int64 `protobuf:"varint,4,opt,name=revision,proto3" json:"revision,omitempty"`
 	// Kubernetes' phase: Pending, Bound or Lost.
 	Phase        string `protobuf:"bytes,5,opt,name=phase,proto3" json:"phase,omitempty"`
 	StorageClass string `protobuf:"bytes,6,opt,name=storage_class,json=storageClass,proto3" json:"storage_class,omitempty"`
-	// Of the volume that it is bound to, as Kubernetes writes it.
+	// The capacity of the bound volume, such as 10Gi.
 	Capacity string `protobuf:"bytes,7,opt,name=capacity,proto3" json:"capacity,omitempty"`
-	// The volume that it is bound to; empty when there is none.
+	// The bound volume. Empty if there is none.
 	Volume string `protobuf:"bytes,8,opt,name=volume,proto3" json:"volume,omitempty"`
-	// Why it is not bound; empty when it is.
+	// Why the claim is not bound. Empty if it is.
 	Message string `protobuf:"bytes,9,opt,name=message,proto3" json:"message,omitempty"`
-	// It goes as soon as no pod uses it any more.
+	// The claim is removed once no pod uses it any more.
 	Deleting bool `protobuf:"varint,10,opt,name=deleting,proto3" json:"deleting,omitempty"`
 	// The whole v1.PersistentVolumeClaim as Kubernetes JSON.
 	Object        *structpb.Struct `protobuf:"bytes,11,opt,name=object,proto3" json:"object,omitempty"`
@@ -633,7 +633,7 @@ func (x *PersistentVolumeClaim) GetObject() *structpb.Struct {
 
 type ListPersistentVolumeClaimsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Only this namespace; all when empty.
+	// Only this namespace, or all if empty.
 	Namespace     string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

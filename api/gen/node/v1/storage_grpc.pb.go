@@ -29,8 +29,8 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// PersistentVolumesService keeps the volumes that outlive pods: directories of the
-// machine that were posted, and those that the node makes for claims.
+// PersistentVolumesService keeps the volumes that outlive pods: posted directories of the
+// machine, and directories that the node makes for claims.
 type PersistentVolumesServiceClient interface {
 	// ListPersistentVolumes returns all volumes.
 	ListPersistentVolumes(ctx context.Context, in *ListPersistentVolumesRequest, opts ...grpc.CallOption) (*ListPersistentVolumesResponse, error)
@@ -38,8 +38,8 @@ type PersistentVolumesServiceClient interface {
 	GetPersistentVolume(ctx context.Context, in *GetPersistentVolumeRequest, opts ...grpc.CallOption) (*GetPersistentVolumeResponse, error)
 	// PutPersistentVolume creates or changes the one volume named by the path.
 	PutPersistentVolume(ctx context.Context, in *PutPersistentVolumeRequest, opts ...grpc.CallOption) (*PutPersistentVolumeResponse, error)
-	// DeletePersistentVolume deletes a volume, once no claim is bound to it. Its files
-	// stay, but for those of a volume that the node has made and whose policy is Delete.
+	// DeletePersistentVolume deletes a volume, once no claim is bound to it. Its files stay,
+	// unless the node made the volume and its policy is Delete.
 	DeletePersistentVolume(ctx context.Context, in *DeletePersistentVolumeRequest, opts ...grpc.CallOption) (*DeletePersistentVolumeResponse, error)
 }
 
@@ -95,8 +95,8 @@ func (c *persistentVolumesServiceClient) DeletePersistentVolume(ctx context.Cont
 // All implementations must embed UnimplementedPersistentVolumesServiceServer
 // for forward compatibility.
 //
-// PersistentVolumesService keeps the volumes that outlive pods: directories of the
-// machine that were posted, and those that the node makes for claims.
+// PersistentVolumesService keeps the volumes that outlive pods: posted directories of the
+// machine, and directories that the node makes for claims.
 type PersistentVolumesServiceServer interface {
 	// ListPersistentVolumes returns all volumes.
 	ListPersistentVolumes(context.Context, *ListPersistentVolumesRequest) (*ListPersistentVolumesResponse, error)
@@ -104,8 +104,8 @@ type PersistentVolumesServiceServer interface {
 	GetPersistentVolume(context.Context, *GetPersistentVolumeRequest) (*GetPersistentVolumeResponse, error)
 	// PutPersistentVolume creates or changes the one volume named by the path.
 	PutPersistentVolume(context.Context, *PutPersistentVolumeRequest) (*PutPersistentVolumeResponse, error)
-	// DeletePersistentVolume deletes a volume, once no claim is bound to it. Its files
-	// stay, but for those of a volume that the node has made and whose policy is Delete.
+	// DeletePersistentVolume deletes a volume, once no claim is bound to it. Its files stay,
+	// unless the node made the volume and its policy is Delete.
 	DeletePersistentVolume(context.Context, *DeletePersistentVolumeRequest) (*DeletePersistentVolumeResponse, error)
 	mustEmbedUnimplementedPersistentVolumesServiceServer()
 }
@@ -262,7 +262,7 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// PersistentVolumeClaimsService keeps the claims by which pods use such volumes.
+// PersistentVolumeClaimsService keeps the claims by which pods use persistent volumes.
 type PersistentVolumeClaimsServiceClient interface {
 	// ListPersistentVolumeClaims returns all claims, or those of one namespace.
 	ListPersistentVolumeClaims(ctx context.Context, in *ListPersistentVolumeClaimsRequest, opts ...grpc.CallOption) (*ListPersistentVolumeClaimsResponse, error)
@@ -326,7 +326,7 @@ func (c *persistentVolumeClaimsServiceClient) DeletePersistentVolumeClaim(ctx co
 // All implementations must embed UnimplementedPersistentVolumeClaimsServiceServer
 // for forward compatibility.
 //
-// PersistentVolumeClaimsService keeps the claims by which pods use such volumes.
+// PersistentVolumeClaimsService keeps the claims by which pods use persistent volumes.
 type PersistentVolumeClaimsServiceServer interface {
 	// ListPersistentVolumeClaims returns all claims, or those of one namespace.
 	ListPersistentVolumeClaims(context.Context, *ListPersistentVolumeClaimsRequest) (*ListPersistentVolumeClaimsResponse, error)
