@@ -13,5 +13,7 @@
 // The node offers the part of the machine that is not reserved; see Machine and Reserved in offer.go. Present
 // holds its state at the moment, and the abilities of its runtime.
 //
+// Advice warns of pods that are taken although they will not run as their author expects.
+//
 // Start reading at Check in admit.go.
 package admit

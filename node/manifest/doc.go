@@ -18,6 +18,11 @@
 // keeps behind alpha gates are judged as if the gate were open; whether this node
 // honours a field is a question for its capabilities, not for the manifest.
 //
+// A violation also says what to do: syntax.go finds the line at which YAML breaks and
+// names the slip, quantity.go the quantity that was meant, nearest.go the field, and
+// foreign.go what to post in the place of a Deployment, a Compose file or a "pod".
+// server/testdata/inputs.txt shows the answers.
+//
 // Besides reading, the package answers what a change of manifest means for the pod
 // that runs (Change), names what runs (ContainerHash, PodHash) and turns a pod from
 // a file or URL into a static pod (Static).
