@@ -46,5 +46,6 @@ func Node(c Case) (Verdict, error) {
 // only the first of those, without its field.
 func undecodable(rule string) bool {
 	return strings.Contains(rule, "unknown field") || strings.HasPrefix(rule, "must be well formed") ||
+		strings.Contains(rule, " is not a quantity; ") ||
 		strings.HasPrefix(rule, "must be ") && strings.Contains(rule, ", not ")
 }
