@@ -9,6 +9,7 @@ import (
 	"nodal/agent/cgroups"
 	"nodal/agent/config"
 	"nodal/agent/images"
+	"nodal/host/plugin"
 	"nodal/host/probe"
 	"nodal/host/source"
 	"nodal/node"
@@ -27,6 +28,7 @@ type parts struct {
 	sources    *store.Sources
 	origins    []podSource // of pods besides the API
 	shelf      *images.Shelf
+	plugins    *plugin.Registry
 	prober     *probe.Prober
 	reconciler *reconciler.Reconciler
 	guard      *auth.Authenticator // of the API; nil if nothing is served
@@ -54,20 +56,32 @@ func build(o Options, f facts, m memory, r runtime, guard *auth.Authenticator) (
 	if p.origins, err = podSources(cfg.Sources, sink); err != nil {
 		return p, err
 	}
+	if p.plugins, err = openPlugins(o); err != nil {
+		return p, err
+	}
 	p.prober = probe.New(probe.Config{Exec: r.streams, Tell: report})
 	act := reconciler.Act{
 		Store: m.state.Store, Runtime: r.pods, Images: p.shelf.Puller, Hooks: p.prober, Logs: m.files,
-		Volumes: m.volumes, Storage: m.keeper, Clock: time.Now, Freed: freed(p.intake.Readmit),
+		Volumes: m.volumes, Plugins: p.plugins, Storage: m.keeper, Clock: time.Now, Freed: freed(p.intake.Readmit),
 	}
 	if r.cgroups != nil {
 		act.Cgroups = r.cgroups
 	}
 	p.reconciler = reconciler.New(reconciler.Config{
 		Act: act, Tracer: f.tracing.Steps, Counts: m.counts, Prober: p.prober, Events: m.state.Events,
-		Sources: p.sources, Site: p.site, Pool: assign.NewPool(f.offers.Read().Assign), Offers: f.offers, Log: o.Log,
-		Relist: reconciler.PollEvery, Starts: makeLimit(goruntime.NumCPU()),
+		Sources: p.sources, Plugins: p.plugins.Board, Site: p.site, Pool: assign.NewPool(f.offers.Read().Assign),
+		Offers: f.offers, Log: o.Log, Relist: reconciler.PollEvery, Starts: makeLimit(goruntime.NumCPU()),
 	})
 	return p, nil
+}
+
+// openPlugins opens the directory in which plugins register. The types in served are those that a part of the node
+// uses. Plugins of other types are told that they are not served.
+func openPlugins(o Options) (*plugin.Registry, error) {
+	var served []string
+	return plugin.Open(plugin.Config{
+		Dir: o.Config.Dirs.Plugins(), Board: store.NewPlugins(served...), Log: o.Log,
+	})
 }
 
 // site returns the node as statuses of pods show it.

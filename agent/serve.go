@@ -49,7 +49,8 @@ func expose(o Options, f facts, m memory, r runtime, p parts) (*api, error) {
 	known.Version, known.Started, known.Addresses, known.Endpoint = o.Version, f.started, f.addresses, r.endpoint
 	s, err := server.New(server.Config{
 		State: server.State{
-			Store: m.state.Store, Events: m.state.Events, Sources: p.sources, Offers: f.offers, Intake: in, Site: p.site,
+			Store: m.state.Store, Events: m.state.Events, Sources: p.sources, Plugins: p.plugins.Board,
+			Offers: f.offers, Intake: in, Site: p.site,
 		},
 		Machine: server.Machine{
 			Containers: r.streams, Logs: m.files.Logs, Images: p.shelf, Stats: p.figures, Vitals: p.vitals,

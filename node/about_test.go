@@ -19,6 +19,7 @@ var everyAction = []Action{
 	StopContainer{}, RemoveContainer{}, RunHook{}, SetTally{}, SetHealth{}, SetLost{}, AskRestart{},
 	StartOver{}, SetTermination{}, SetResult{Status: &corev1.PodStatus{}}, Release{},
 	RemoveFiles{Volume: &corev1.PersistentVolume{}}, ForgetVolume{Volume: &corev1.PersistentVolume{}},
+	AskPlugin{}, AnswerPlugin{}, ForgetPlugin{},
 }
 
 func TestEveryActionIsListed(t *testing.T) {

@@ -11,9 +11,14 @@ import (
 // AssetKind tells assets apart.
 type AssetKind string
 
-// ReleasedVolume is a PersistentVolume that the node has made and now removes, because
-// its claim was deleted.
-const ReleasedVolume AssetKind = "ReleasedVolume"
+const (
+	// ReleasedVolume is a PersistentVolume that the node has made and now removes, because
+	// its claim was deleted.
+	ReleasedVolume AssetKind = "ReleasedVolume"
+	// RegisteredPlugin is a socket in the plugin registry. The node asks the plugin behind it for its
+	// name, answers it, and forgets it when the socket is gone.
+	RegisteredPlugin AssetKind = "RegisteredPlugin"
+)
 
 // AssetKey names one asset of the node.
 type AssetKey struct {
@@ -34,13 +39,20 @@ type Asset struct {
 	Key    AssetKey
 	Users  []Key                    // pods that use it or wait for it, in order
 	Volume *corev1.PersistentVolume // of a ReleasedVolume
+	Plugin PluginWish               // of a RegisteredPlugin
+}
+
+// AssetLook holds what a look at an asset shows.
+type AssetLook struct {
+	There  bool   // something of it is on the machine
+	Plugin Plugin // of a RegisteredPlugin
 }
 
 // AssetState holds what was observed of an asset on the machine. It is a value that the
 // reconciler replaces.
 type AssetState struct {
-	Mark   Mark
-	There  bool             // something of it is on the machine
+	Mark Mark
+	AssetLook
 	Faults map[string]Fault // by action target
 }
 
@@ -50,6 +62,19 @@ func (s *AssetState) Clone() *AssetState {
 	c.Faults = maps.Clone(s.Faults)
 	return &c
 }
+
+// AssetAction is an action that says itself what it leaves of an asset. An asset is looked at
+// after any other action.
+type AssetAction interface {
+	Action
+	// Fold puts the effect of the action into what is known.
+	Fold(*AssetLook)
+}
+
+var (
+	_ AssetAction = RemoveFiles{}
+	_ AssetAction = ForgetVolume{}
+)
 
 type (
 	// RemoveFiles removes the files of a volume.
@@ -74,3 +99,9 @@ func (RemoveFiles) About() About {
 func (ForgetVolume) About() About {
 	return About{Place: InJournal, Nature: Quick, Rest: AssetRest}
 }
+
+// Fold says that no files are left.
+func (RemoveFiles) Fold(l *AssetLook) { l.There = false }
+
+// Fold changes nothing: the asset goes with the record.
+func (ForgetVolume) Fold(*AssetLook) {}

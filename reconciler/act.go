@@ -85,6 +85,7 @@ type Act struct {
 	Logs    Logs
 	Cgroups Cgroups // nil gives pods no cgroups of their own
 	Volumes Volumes
+	Plugins Plugins // nil disables them
 	Storage storage.Keeper
 	Clock   func() time.Time
 	// Freed is called in the transaction that frees a pod's resources. nil disables it.

@@ -52,7 +52,7 @@ func (t *AssetTrack) See(s AssetSighting, now time.Time) bool {
 		return false
 	}
 	delete(t.got.Faults, lookTarget)
-	t.got.Mark, t.got.There = s.Began, s.There
+	t.got.Mark, t.got.AssetLook = s.Began, s.AssetLook
 	t.took(s.Began)
 	return true
 }
@@ -84,7 +84,9 @@ func (t *AssetTrack) Done(o Outcome) {
 		return
 	}
 	delete(t.got.Faults, target)
-	if _, ok := o.Action.(node.RemoveFiles); ok {
-		t.got.There = false
+	if a, ok := o.Action.(node.AssetAction); ok {
+		a.Fold(&t.got.AssetLook)
+	} else {
+		t.Doubt(o.Mark)
 	}
 }

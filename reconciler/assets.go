@@ -2,6 +2,7 @@ package reconciler
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 
@@ -16,6 +17,7 @@ type assets struct {
 	tended   map[node.AssetKey]*Tended
 	untended map[node.AssetKey]bool // those that get a turn next
 	due      alarms[node.AssetKey]
+	plugged  int64 // revision of the board of plugins that was taken
 }
 
 // Tended is the track of an asset, with the loop's own notes on it.
@@ -30,8 +32,8 @@ type Tended struct {
 // AssetSighting is the result of a look at an asset.
 type AssetSighting struct {
 	Began node.Mark
-	There bool
-	Err   error
+	node.AssetLook
+	Err error
 }
 
 // AssetHands work on assets for the loop. None of their methods waits.
@@ -103,7 +105,17 @@ func (l *Loop) wantedAssets() (wanted []node.Asset) {
 			wanted = append(wanted, node.Asset{Key: key, Volume: o.Volume(), Users: l.usersOf(o.Volume())})
 		}
 	}
-	return wanted
+	return append(wanted, l.wantedPlugins()...)
+}
+
+// shared reports whether an asset is followed that pods may use.
+func (l *Loop) shared() bool {
+	for key := range l.tended {
+		if key.Kind == node.ReleasedVolume {
+			return true
+		}
+	}
+	return false
 }
 
 // usersOf returns the pods that use the claim to which a volume was given. A later claim of the same name does not
@@ -177,9 +189,9 @@ func (l *Loop) FinishAsset(t *Tended, o Outcome) {
 // effects are over.
 func (l *Loop) Found(t *Tended, s AssetSighting, now time.Time) {
 	t.looking = false
-	before := t.Got().There
+	before := t.Got().AssetLook
 	t.See(s, now)
-	l.happened(t, t.Got().There != before)
+	l.happened(t, !reflect.DeepEqual(t.Got().AssetLook, before))
 }
 
 // happened gives an asset its turn. If its state is news, the pods that use it retry at once.

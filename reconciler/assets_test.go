@@ -36,7 +36,7 @@ func TestAssetIsLookedAtBeforeAnythingIsDone(t *testing.T) {
 	const files, record = "remove the files of volume pv", "forget volume pv"
 	remove := node.RemoveFiles{Volume: released().Volume}
 	seen := func(began node.Mark, there bool) func(*AssetTrack) {
-		return func(a *AssetTrack) { a.See(AssetSighting{Began: began, There: there}, noon) }
+		return func(a *AssetTrack) { a.See(AssetSighting{Began: began, AssetLook: node.AssetLook{There: there}}, noon) }
 	}
 	begins := func(a *AssetTrack) { a.Begin(remove) }
 	ends := func(mark node.Mark, err error) func(*AssetTrack) {
@@ -102,7 +102,7 @@ func tending(asset node.Asset) (*Loop, *Tended, *idleHands) {
 	l.Hands = h
 	a := &Tended{AssetTrack: NewAssetTrack(asset), cancels: map[string]func(){}}
 	l.tended[asset.Key] = a
-	l.Found(a, AssetSighting{Began: l.Stamp(), There: true}, noon)
+	l.Found(a, AssetSighting{Began: l.Stamp(), AssetLook: node.AssetLook{There: true}}, noon)
 	l.tend(noon)
 	return l, a, h
 }
@@ -114,7 +114,7 @@ func TestNewsOfAnAssetWakesThePodsThatUseIt(t *testing.T) {
 	track := trackOf(upTo(node.ContainerRunning))
 	track.got.Faults = map[string]node.Fault{node.VolumeTarget("v"): {Retry: noon.Add(time.Hour)}}
 	l.tracks[web] = &Tracked{Track: track, Key: web}
-	l.Found(a, AssetSighting{Began: l.Stamp(), There: true}, noon)
+	l.Found(a, AssetSighting{Began: l.Stamp(), AssetLook: node.AssetLook{There: true}}, noon)
 	if l.dirty[web] {
 		t.Error("a look without news wakes the pod")
 	}

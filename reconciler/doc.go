@@ -11,7 +11,7 @@
 //	                    ▲                                  │
 //	                    └────── outcome, observation ──────┘
 //
-// A thing that does not belong to a single pod is an asset of the node: for example a
+// A thing that does not belong to a single pod is an asset of the node: a plugin (plugins.go), or a
 // volume whose claim was deleted, and whose files have to go before its record. An
 // AssetTrack follows it in the same way, with decide.Asset. The assets that are needed
 // follow from the objects and the pods at any time (assets.go), and a look shows what is

@@ -104,7 +104,7 @@ func (h hands) Find(t *Tended, began node.Mark) {
 	asset := t.Asset()
 	h.start(func(ctx context.Context) {
 		s := AssetSighting{Began: began}
-		s.There, s.Err = h.Act.Find(ctx, asset)
+		s.AssetLook, s.Err = h.Act.Find(ctx, asset)
 		h.post(func() { h.found(t, s) })
 	})
 }

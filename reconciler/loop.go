@@ -16,10 +16,11 @@ import (
 // and takes the time as an argument, so the simulation runs the same loop as the node. Its methods take events; the
 // Hands get the work.
 type Loop struct {
-	Store *store.Store
-	Site  node.Site
-	Pool  *assign.Pool // of CPUs that pods share; nil disables it
-	Hands Hands
+	Store   *store.Store
+	Site    node.Site
+	Pool    *assign.Pool // of CPUs that pods share; nil disables it
+	Hands   Hands
+	Plugins *store.Plugins // nil disables them
 
 	tracks  map[node.Key]*Tracked
 	dirty   map[node.Key]bool // pods that get a turn next
@@ -205,8 +206,9 @@ func (l *Loop) takeIntents() {
 		l.intend(v)
 	}
 	l.share(views)
-	// Objects alone make assets. A change of pods matters only to the users of those that are there.
-	if news := l.takeObjects(); news || len(views) > 0 && len(l.tended) > 0 {
+	// Objects and plugins alone make assets. A change of pods matters only to the users of those that are there.
+	objects, plugins := l.takeObjects(), l.takePlugins()
+	if objects || plugins || len(views) > 0 && l.shared() {
 		l.takeAssets()
 	}
 }

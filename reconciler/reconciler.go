@@ -23,8 +23,9 @@ type Config struct {
 	Events  *store.Events
 	Sources *store.Sources
 	Site    node.Site
-	Pool    *assign.Pool // of CPUs that pods share; nil disables it
-	Offers  Offers       // of the node; nil if its offer never changes
+	Plugins *store.Plugins // nil disables them
+	Pool    *assign.Pool   // of CPUs that pods share; nil disables it
+	Offers  Offers         // of the node; nil if its offer never changes
 	Log     *slog.Logger
 	Relist  time.Duration // between looks at a runtime without events
 	Starts  int           // sandboxes and containers that are made at a time
@@ -73,7 +74,7 @@ func New(c Config) *Reconciler {
 		c.Counts = uncounted{}
 	}
 	loop := NewLoop(c.Act.Store, c.Site)
-	loop.Pool = c.Pool
+	loop.Pool, loop.Plugins = c.Pool, c.Plugins
 	return &Reconciler{
 		Config:   c,
 		loop:     loop,
@@ -99,7 +100,7 @@ func (r *Reconciler) Run(ctx context.Context) error {
 	defer safety.Stop()
 	sources := r.Sources.Ready()
 	for {
-		changed, offered := r.Act.Store.Changed(), r.takeOffer()
+		changed, offered, plugins := r.Act.Store.Changed(), r.takeOffer(), r.loop.pluginNews()
 		r.loop.Turn(r.Act.Clock())
 		r.sweep(ctx)
 		r.closeLooked()
@@ -110,6 +111,7 @@ func (r *Reconciler) Run(ctx context.Context) error {
 			return nil
 		case <-changed:
 		case <-offered:
+		case <-plugins:
 		case take := <-r.inbox:
 			take()
 		case word := <-r.Prober.Results():

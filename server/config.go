@@ -36,6 +36,7 @@ type State struct {
 	Store   *store.Store
 	Events  *store.Events
 	Sources *store.Sources
+	Plugins *store.Plugins // nil shows none
 	Offers  Offers
 	Intake  intake.Intake // of the API's own pods
 	Site    node.Site

@@ -21,6 +21,7 @@ type nodeService struct {
 	nodev1.UnimplementedNodeServiceServer
 	store     *store.Store
 	sources   *store.Sources
+	plugins   *store.Plugins
 	offers    Offers
 	site      node.Site
 	facts     Facts

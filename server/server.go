@@ -134,6 +134,7 @@ func newServices(cfg Config, stopped <-chan struct{}) services {
 		node: &nodeService{
 			store: state.Store, sources: state.Sources, offers: state.Offers, site: state.Site, vitals: machine.Vitals,
 			facts: cfg.Facts, verbosity: cfg.Debug.Verbosity, fixed: cfg.Debug.NoFlags, stopped: stopped,
+			plugins: state.Plugins,
 		},
 	}
 }

@@ -29,6 +29,7 @@ type agent struct {
 	loop    *reconciler.Loop
 	store   *store.Store
 	act     reconciler.Act
+	board   *store.Plugins
 	evictor evict.Evictor
 	watched map[node.Key]bool // pods with a look under way
 	alarm   time.Time         // when the loop wants to run again
@@ -59,8 +60,9 @@ func newAgent(w *world, f *faults, j *journal, bug Bug) (*agent, error) {
 			Store: held, Runtime: w, Images: w, Logs: logLinks{w, bug}, Cgroups: cgroups{w, held}, Volumes: volumes{w, held}, Storage: w.keeper(), Clock: w.clock,
 		},
 		evictor: evict.Evictor{Store: held, Disk: disk{w}, Events: store.NewEvents(clock), Log: slog.New(slog.DiscardHandler), Clock: w.clock},
-		watched: map[node.Key]bool{},
+		watched: map[node.Key]bool{}, board: store.NewPlugins(served),
 	}
+	a.act.Plugins, a.loop.Plugins = registry{w.plugins, a}, a.board
 	a.loop.Hands, a.loop.Pool = hands{a}, assign.NewPool(rules())
 	a.act.Freed = func(tx *store.Tx) {
 		intake.Intake{Store: held, Offer: w.offers, Storage: w.keeper()}.Readmit(tx, w.clock())

@@ -29,7 +29,7 @@ func (e *errand) moment() string {
 
 // Tend begins an errand.
 func (h hands) Tend(t *reconciler.Tended, action node.Action) (cancel func()) {
-	e := &errand{agent: h.agent, t: t, action: action, fate: h.faults.fate()}
+	e := &errand{agent: h.agent, t: t, action: action, fate: h.faultsOf(t).fate()}
 	h.begun++
 	h.errands = append(h.errands, e)
 	h.world.trace.addf("agent: begins %s (%s)", action, e.fate.kind)
@@ -91,20 +91,29 @@ func (e *errand) answer(err error) {
 	a.turn()
 }
 
+// faultsOf returns the faults that strike what is done about an asset.
+func (h hands) faultsOf(t *reconciler.Tended) *faults {
+	if t.Asset().Key.Kind == node.RegisteredPlugin {
+		return h.world.plugins.faults
+	}
+	return h.faults
+}
+
 // Find looks at an asset and delivers the result later. The world moves on in between.
 func (h hands) Find(t *reconciler.Tended, began node.Mark) {
 	longest := 3 * time.Millisecond
-	if h.faults.strike(Stale) {
+	f := h.faultsOf(t)
+	if f.strike(Stale) {
 		longest = 3 * time.Second
 	}
-	s, blind, back := reconciler.AssetSighting{Began: began}, h.faults.strike(Blind), h.faults.between(0, longest)
-	h.world.after(h.faults.between(0, longest), func() {
+	s, blind, back := reconciler.AssetSighting{Began: began}, f.strike(Blind), f.between(0, longest)
+	h.world.after(f.between(0, longest), func() {
 		if h.dead {
 			return
 		}
-		s.There, s.Err = h.act.Find(context.Background(), t.Asset())
+		s.AssetLook, s.Err = h.act.Find(context.Background(), t.Asset())
 		if blind {
-			s.There, s.Err = false, node.ErrUnavailable
+			s.AssetLook, s.Err = node.AssetLook{}, node.ErrUnavailable
 		}
 		h.world.after(back, func() { h.found(t, s) })
 	})
@@ -116,13 +125,13 @@ func (h hands) found(t *reconciler.Tended, s reconciler.AssetSighting) {
 		return
 	}
 	switch {
-	case s.Err != nil:
+	case s.Err != nil || t.Asset().Key.Kind != node.ReleasedVolume:
 	case s.There:
 		h.world.met.addf("files of a released volume: there")
 	default:
 		h.world.met.addf("files of a released volume: gone, and its record is not")
 	}
-	h.world.trace.addf("agent: finds %s, begun at %d: %t %v", t.Asset().Key, s.Began, s.There, s.Err)
+	h.world.trace.addf("agent: finds %s, begun at %d: %t %v", t.Asset().Key, s.Began, s.There || s.Plugin.Connected, s.Err)
 	if h.bug == StaleSnapshot {
 		s.Began = h.loop.Stamp()
 	}

@@ -20,6 +20,7 @@ func (m met) hasAll(t *testing.T) {
 		"StartContainer of a sidecar", "StartContainer of an ephemeral container", "InspectContainer", "ResizeContainer",
 		"StopContainer", "StopContainer of a sidecar", "StopContainer of an ephemeral container", "RemoveContainer",
 		"RunHook postStart", "RunHook preStop", "SetTermination", "StartOver", "RemoveFiles", "ForgetVolume",
+		"AskPlugin", "AnswerPlugin", "ForgetPlugin",
 	} {
 		wanted = append(wanted, fmt.Sprintf("death: %s, before its effect", call), fmt.Sprintf("death: %s, before its answer", call))
 	}
@@ -32,6 +33,8 @@ func (m met) hasAll(t *testing.T) {
 		"client: created", "client: unchanged", "client: updated", "client: updated with a restart", "client: replaced",
 		"evicted", "preempted",
 		"files of a released volume: there", "files of a released volume: gone, and its record is not",
+		"plugin: registered", "plugin: its name is taken", "plugin: its type is not served", "plugin: nothing answers at its socket",
+		"AskPlugin fails", "AnswerPlugin fails after its effect", "AnswerPlugin has no answer",
 		"RemoveFiles fails", "RemoveFiles fails after its effect", "RemoveFiles has no answer",
 		"probe: Startup true", "probe: Startup false", "probe: Liveness false", "probe: Readiness true", "probe: Readiness false",
 	)

@@ -23,6 +23,7 @@ func TestInvariantsCatchPlantedBugs(t *testing.T) {
 		{"taking a hook that has begun for one that has ended", HastyHooks, 1, 500, ""},
 		{"killing before the grace period ends", NoGrace, 1, 500, "was killed"},
 		{"forgetting a volume while its files are removed", HastyRemoval, 1, 500, "is forgotten while"},
+		{"taking a socket that is made anew for the one before", SameSocket, 1, 500, "has not heard"},
 		{"ending sidecars together with the containers that they serve", AllAtOnce, 1, 500, " while "},
 		{"ending sidecars before their hooks have", AllAtOnce, 1, 500, "before its preStop hook has ended"},
 		{"linking the logs of started runs only", LinkAtStart, 1, 500, "is not linked"},

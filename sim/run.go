@@ -24,6 +24,7 @@ const (
 	AllAtOnce         // stop sidecars together with the containers that they serve
 	HastyRemoval      // treat files as removed once their removal has begun
 	LinkAtStart       // link the logs of runs that are started, but not of runs that are found
+	SameSocket        // take the socket of a plugin that is made anew for the one before
 	KeepLinks         // remove runs and leave the links to their logs
 )
 
@@ -86,6 +87,7 @@ func newSimulation(o Options) *simulation {
 	story := &trace{schedule: clock, on: o.Trace}
 	f := newFaults(random, o.Without)
 	w := newWorld(clock, random, newWitness(), story)
+	w.plugins = newPlugins(w, o.Seed, o.Without)
 	w.witness.jumps = f.rate[Jump] > 0
 	s := &simulation{
 		world: w, faults: f, deaths: rand.New(rand.NewPCG(o.Seed, 2)), journal: newJournal(), clients: newClients(w, f),
@@ -152,6 +154,7 @@ func (s *simulation) boot(bug Bug) {
 	}
 	s.after(reconciler.SafetyRelist, a.watchOver)
 	s.after(evict.MeasureEvery, a.measure)
+	s.after(s.plugins.faults.between(0, time.Second), a.keepScanning)
 	if s.calmed {
 		s.clients.provide(a)
 	}
@@ -195,6 +198,7 @@ func (s *simulation) strive() {
 		}
 	})
 	s.recur(time.Second, s.probeOne)
+	s.plugins.strive(func() *agent { return s.agent })
 	for _, blow := range []struct {
 		kind Kind
 		mean time.Duration
@@ -232,6 +236,7 @@ func (s *simulation) recur(mean time.Duration, do func()) {
 func (s *simulation) calm() {
 	s.trace.addf("calm")
 	s.faults.end()
+	s.plugins.calm()
 	s.journal.full = false
 	s.down = false
 	s.calmed = true

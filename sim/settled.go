@@ -39,7 +39,7 @@ func (s *simulation) unsettled() error {
 			return fmt.Errorf("pod %s is not wanted and not forgotten", v.Key)
 		}
 	}
-	if err := errors.Join(s.leftovers(), s.claims()); err != nil {
+	if err := errors.Join(s.leftovers(), s.claims(), s.registered()); err != nil {
 		return err
 	}
 	for _, key := range sortedKeys(s.witness.wanted) {

@@ -24,6 +24,7 @@ type world struct {
 	cgroups map[types.UID]limit.Limits
 	pending []*call // calls whose effect may still come
 	cabinet cabinet // the files of claims
+	plugins *plugins
 	links   links
 	made    int
 	uids    int // the number of UIDs made by the keeper

@@ -31,5 +31,8 @@ func (d Dirs) Registries() string { return filepath.Join(d.Root, "registries") }
 // Seccomp returns the directory of the profiles that pods name.
 func (d Dirs) Seccomp() string { return filepath.Join(d.Root, "seccomp") }
 
+// Plugins returns the directory in which plugins register.
+func (d Dirs) Plugins() string { return filepath.Join(d.Root, "plugins_registry") }
+
 // LogLinks returns the directory of links to logs. Log collectors look there.
 func (d Dirs) LogLinks() string { return filepath.Join(filepath.Dir(d.PodLogs), "containers") }

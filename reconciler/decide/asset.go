@@ -16,8 +16,11 @@ type AssetInput struct {
 // Asset plans the next actions for an asset.
 func Asset(in AssetInput) Plan {
 	var p Plan
-	if in.Asset.Key.Kind == node.ReleasedVolume {
+	switch in.Asset.Key.Kind {
+	case node.ReleasedVolume:
 		releasedVolume(&p, in)
+	case node.RegisteredPlugin:
+		registeredPlugin(&p, in)
 	}
 	return p
 }

@@ -11,6 +11,7 @@ import (
 
 func TestAssetOfAReleasedVolumeIsForgottenAfterItsFiles(t *testing.T) {
 	web := []node.Key{{Namespace: "default", Name: "web"}}
+	there := node.AssetLook{There: true}
 	resting := func(target string) map[string]node.Fault {
 		return map[string]node.Fault{target: {Reason: "Broken", Retry: ago(-5)}}
 	}
@@ -20,11 +21,11 @@ func TestAssetOfAReleasedVolumeIsForgottenAfterItsFiles(t *testing.T) {
 		got   node.AssetState
 		want  string
 	}{
-		{"its files go first", nil, node.AssetState{There: true}, "remove the files of volume pv"},
+		{"its files go first", nil, node.AssetState{AssetLook: there}, "remove the files of volume pv"},
 		{"then its record", nil, node.AssetState{}, "forget volume pv"},
-		{"files that a pod uses stay", web, node.AssetState{There: true}, "why waiting for the end of the pods that use it"},
+		{"files that a pod uses stay", web, node.AssetState{AssetLook: there}, "why waiting for the end of the pods that use it"},
 		{"and so does the record", web, node.AssetState{}, "why waiting for the end of the pods that use it"},
-		{"files that could not be removed rest", nil, node.AssetState{There: true, Faults: resting("files")}, "wake in 5s; why Broken"},
+		{"files that could not be removed rest", nil, node.AssetState{AssetLook: there, Faults: resting("files")}, "wake in 5s; why Broken"},
 		{"a record that could not be removed rests", nil, node.AssetState{Faults: resting("record")}, "wake in 5s; why Broken"},
 	} {
 		asset := node.Asset{

@@ -1169,6 +1169,204 @@ func (x *SetLogLevelResponse) GetPrevious() int32 {
 	return 0
 }
 
+type ListPluginsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListPluginsRequest) Reset() {
+	*x = ListPluginsRequest{}
+	mi := &file_node_v1_node_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListPluginsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListPluginsRequest) ProtoMessage() {}
+
+func (x *ListPluginsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_node_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListPluginsRequest.ProtoReflect.Descriptor instead.
+func (*ListPluginsRequest) Descriptor() ([]byte, []int) {
+	return file_node_v1_node_proto_rawDescGZIP(), []int{17}
+}
+
+type ListPluginsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The plugins whose sockets exist, ordered by socket.
+	Plugins       []*Plugin `protobuf:"bytes,1,rep,name=plugins,proto3" json:"plugins,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListPluginsResponse) Reset() {
+	*x = ListPluginsResponse{}
+	mi := &file_node_v1_node_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListPluginsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListPluginsResponse) ProtoMessage() {}
+
+func (x *ListPluginsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_node_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListPluginsResponse.ProtoReflect.Descriptor instead.
+func (*ListPluginsResponse) Descriptor() ([]byte, []int) {
+	return file_node_v1_node_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *ListPluginsResponse) GetPlugins() []*Plugin {
+	if x != nil {
+		return x.Plugins
+	}
+	return nil
+}
+
+// Plugin is a program beside the agent that registers by a socket in a directory, as Kubernetes' CSI, device and DRA
+// plugins do. Type, name, endpoint and versions are the plugin's own words.
+type Plugin struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The file in the directory.
+	Socket string `protobuf:"bytes,1,opt,name=socket,proto3" json:"socket,omitempty"`
+	// CSIPlugin, DevicePlugin or DRAPlugin. Empty until the plugin has introduced itself.
+	Type string `protobuf:"bytes,2,opt,name=type,proto3" json:"type,omitempty"`
+	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
+	// The socket of the plugin's service. Empty if that is the registration socket.
+	Endpoint string   `protobuf:"bytes,4,opt,name=endpoint,proto3" json:"endpoint,omitempty"`
+	Versions []string `protobuf:"bytes,5,rep,name=versions,proto3" json:"versions,omitempty"`
+	// Whether the connection to the plugin stands.
+	Connected bool `protobuf:"varint,6,opt,name=connected,proto3" json:"connected,omitempty"`
+	// Whether the node told the plugin that it is registered.
+	Registered bool `protobuf:"varint,7,opt,name=registered,proto3" json:"registered,omitempty"`
+	// The reason why the plugin is not connected or not registered.
+	Message string `protobuf:"bytes,8,opt,name=message,proto3" json:"message,omitempty"`
+	// The time when the socket was first seen.
+	FoundAt       *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=found_at,json=foundAt,proto3" json:"found_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Plugin) Reset() {
+	*x = Plugin{}
+	mi := &file_node_v1_node_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Plugin) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Plugin) ProtoMessage() {}
+
+func (x *Plugin) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_node_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Plugin.ProtoReflect.Descriptor instead.
+func (*Plugin) Descriptor() ([]byte, []int) {
+	return file_node_v1_node_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *Plugin) GetSocket() string {
+	if x != nil {
+		return x.Socket
+	}
+	return ""
+}
+
+func (x *Plugin) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *Plugin) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Plugin) GetEndpoint() string {
+	if x != nil {
+		return x.Endpoint
+	}
+	return ""
+}
+
+func (x *Plugin) GetVersions() []string {
+	if x != nil {
+		return x.Versions
+	}
+	return nil
+}
+
+func (x *Plugin) GetConnected() bool {
+	if x != nil {
+		return x.Connected
+	}
+	return false
+}
+
+func (x *Plugin) GetRegistered() bool {
+	if x != nil {
+		return x.Registered
+	}
+	return false
+}
+
+func (x *Plugin) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *Plugin) GetFoundAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.FoundAt
+	}
+	return nil
+}
+
 var File_node_v1_node_proto protoreflect.FileDescriptor
 
 const file_node_v1_node_proto_rawDesc = "" +
@@ -1269,17 +1467,33 @@ const file_node_v1_node_proto_rawDesc = "" +
 	"_verbosity\"C\n" +
 	"\x13SetLogLevelResponse\x12\x1f\n" +
 	"\bprevious\x18\x01 \x01(\x05H\x00R\bprevious\x88\x01\x01B\v\n" +
-	"\t_previous*i\n" +
+	"\t_previous\"\x14\n" +
+	"\x12ListPluginsRequest\"@\n" +
+	"\x13ListPluginsResponse\x12)\n" +
+	"\aplugins\x18\x01 \x03(\v2\x0f.node.v1.PluginR\aplugins\"\x8f\x02\n" +
+	"\x06Plugin\x12\x16\n" +
+	"\x06socket\x18\x01 \x01(\tR\x06socket\x12\x12\n" +
+	"\x04type\x18\x02 \x01(\tR\x04type\x12\x12\n" +
+	"\x04name\x18\x03 \x01(\tR\x04name\x12\x1a\n" +
+	"\bendpoint\x18\x04 \x01(\tR\bendpoint\x12\x1a\n" +
+	"\bversions\x18\x05 \x03(\tR\bversions\x12\x1c\n" +
+	"\tconnected\x18\x06 \x01(\bR\tconnected\x12\x1e\n" +
+	"\n" +
+	"registered\x18\a \x01(\bR\n" +
+	"registered\x12\x18\n" +
+	"\amessage\x18\b \x01(\tR\amessage\x125\n" +
+	"\bfound_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\afoundAt*i\n" +
 	"\aSupport\x12\x17\n" +
 	"\x13SUPPORT_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10SUPPORT_HONOURED\x10\x01\x12\x1a\n" +
 	"\x16SUPPORT_WITHOUT_EFFECT\x10\x02\x12\x13\n" +
-	"\x0fSUPPORT_REFUSED\x10\x032\xa8\x04\n" +
+	"\x0fSUPPORT_REFUSED\x10\x032\x94\x05\n" +
 	"\vNodeService\x12V\n" +
 	"\aGetNode\x12\x17.node.v1.GetNodeRequest\x1a\x18.node.v1.GetNodeResponse\"\x18\x88\xb5\x18\x01\x90\xb5\x18\x02\x82\xd3\xe4\x93\x02\n" +
 	"\x12\b/v1/node\x12d\n" +
 	"\tWatchNode\x12\x19.node.v1.WatchNodeRequest\x1a\x1a.node.v1.WatchNodeResponse\"\x1e\x88\xb5\x18\x01\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02\x10\x12\x0e/v1/node:watch0\x01\x12~\n" +
-	"\x10ListCapabilities\x12 .node.v1.ListCapabilitiesRequest\x1a!.node.v1.ListCapabilitiesResponse\"%\x88\xb5\x18\x01\x90\xb5\x18\x02\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/node/capabilities\x12k\n" +
+	"\x10ListCapabilities\x12 .node.v1.ListCapabilitiesRequest\x1a!.node.v1.ListCapabilitiesResponse\"%\x88\xb5\x18\x01\x90\xb5\x18\x02\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/node/capabilities\x12j\n" +
+	"\vListPlugins\x12\x1b.node.v1.ListPluginsRequest\x1a\x1c.node.v1.ListPluginsResponse\" \x88\xb5\x18\x01\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02\x12\x12\x10/v1/node/plugins\x12k\n" +
 	"\vGetLogLevel\x12\x1b.node.v1.GetLogLevelRequest\x1a\x1c.node.v1.GetLogLevelResponse\"!\x88\xb5\x18\x04\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02\x13\x12\x11/v1/node/loglevel\x12n\n" +
 	"\vSetLogLevel\x12\x1b.node.v1.SetLogLevelRequest\x1a\x1c.node.v1.SetLogLevelResponse\"$\x88\xb5\x18\x04\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02\x16:\x01*\x1a\x11/v1/node/loglevelB\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
 
@@ -1296,7 +1510,7 @@ func file_node_v1_node_proto_rawDescGZIP() []byte {
 }
 
 var file_node_v1_node_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_node_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_node_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_node_v1_node_proto_goTypes = []any{
 	(Support)(0),                     // 0: node.v1.Support
 	(*GetNodeRequest)(nil),           // 1: node.v1.GetNodeRequest
@@ -1316,43 +1530,50 @@ var file_node_v1_node_proto_goTypes = []any{
 	(*GetLogLevelResponse)(nil),      // 15: node.v1.GetLogLevelResponse
 	(*SetLogLevelRequest)(nil),       // 16: node.v1.SetLogLevelRequest
 	(*SetLogLevelResponse)(nil),      // 17: node.v1.SetLogLevelResponse
-	nil,                              // 18: node.v1.GetNodeResponse.CapacityEntry
-	nil,                              // 19: node.v1.GetNodeResponse.AllocatableEntry
-	nil,                              // 20: node.v1.GetNodeResponse.LabelsEntry
-	(*timestamppb.Timestamp)(nil),    // 21: google.protobuf.Timestamp
+	(*ListPluginsRequest)(nil),       // 18: node.v1.ListPluginsRequest
+	(*ListPluginsResponse)(nil),      // 19: node.v1.ListPluginsResponse
+	(*Plugin)(nil),                   // 20: node.v1.Plugin
+	nil,                              // 21: node.v1.GetNodeResponse.CapacityEntry
+	nil,                              // 22: node.v1.GetNodeResponse.AllocatableEntry
+	nil,                              // 23: node.v1.GetNodeResponse.LabelsEntry
+	(*timestamppb.Timestamp)(nil),    // 24: google.protobuf.Timestamp
 }
 var file_node_v1_node_proto_depIdxs = []int32{
-	21, // 0: node.v1.GetNodeResponse.started_at:type_name -> google.protobuf.Timestamp
+	24, // 0: node.v1.GetNodeResponse.started_at:type_name -> google.protobuf.Timestamp
 	6,  // 1: node.v1.GetNodeResponse.runtime:type_name -> node.v1.Runtime
 	8,  // 2: node.v1.GetNodeResponse.sources:type_name -> node.v1.Source
 	10, // 3: node.v1.GetNodeResponse.pods:type_name -> node.v1.PodCounts
-	18, // 4: node.v1.GetNodeResponse.capacity:type_name -> node.v1.GetNodeResponse.CapacityEntry
-	19, // 5: node.v1.GetNodeResponse.allocatable:type_name -> node.v1.GetNodeResponse.AllocatableEntry
-	20, // 6: node.v1.GetNodeResponse.labels:type_name -> node.v1.GetNodeResponse.LabelsEntry
+	21, // 4: node.v1.GetNodeResponse.capacity:type_name -> node.v1.GetNodeResponse.CapacityEntry
+	22, // 5: node.v1.GetNodeResponse.allocatable:type_name -> node.v1.GetNodeResponse.AllocatableEntry
+	23, // 6: node.v1.GetNodeResponse.labels:type_name -> node.v1.GetNodeResponse.LabelsEntry
 	3,  // 7: node.v1.GetNodeResponse.conditions:type_name -> node.v1.NodeCondition
-	21, // 8: node.v1.NodeCondition.transitioned_at:type_name -> google.protobuf.Timestamp
+	24, // 8: node.v1.NodeCondition.transitioned_at:type_name -> google.protobuf.Timestamp
 	2,  // 9: node.v1.WatchNodeResponse.node:type_name -> node.v1.GetNodeResponse
 	7,  // 10: node.v1.Runtime.handlers:type_name -> node.v1.RuntimeHandler
 	9,  // 11: node.v1.Source.errors:type_name -> node.v1.SourceError
-	21, // 12: node.v1.Source.delivered_at:type_name -> google.protobuf.Timestamp
-	21, // 13: node.v1.SourceError.time:type_name -> google.protobuf.Timestamp
+	24, // 12: node.v1.Source.delivered_at:type_name -> google.protobuf.Timestamp
+	24, // 13: node.v1.SourceError.time:type_name -> google.protobuf.Timestamp
 	0,  // 14: node.v1.Capability.support:type_name -> node.v1.Support
 	12, // 15: node.v1.ListCapabilitiesResponse.capabilities:type_name -> node.v1.Capability
-	1,  // 16: node.v1.NodeService.GetNode:input_type -> node.v1.GetNodeRequest
-	4,  // 17: node.v1.NodeService.WatchNode:input_type -> node.v1.WatchNodeRequest
-	11, // 18: node.v1.NodeService.ListCapabilities:input_type -> node.v1.ListCapabilitiesRequest
-	14, // 19: node.v1.NodeService.GetLogLevel:input_type -> node.v1.GetLogLevelRequest
-	16, // 20: node.v1.NodeService.SetLogLevel:input_type -> node.v1.SetLogLevelRequest
-	2,  // 21: node.v1.NodeService.GetNode:output_type -> node.v1.GetNodeResponse
-	5,  // 22: node.v1.NodeService.WatchNode:output_type -> node.v1.WatchNodeResponse
-	13, // 23: node.v1.NodeService.ListCapabilities:output_type -> node.v1.ListCapabilitiesResponse
-	15, // 24: node.v1.NodeService.GetLogLevel:output_type -> node.v1.GetLogLevelResponse
-	17, // 25: node.v1.NodeService.SetLogLevel:output_type -> node.v1.SetLogLevelResponse
-	21, // [21:26] is the sub-list for method output_type
-	16, // [16:21] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	20, // 16: node.v1.ListPluginsResponse.plugins:type_name -> node.v1.Plugin
+	24, // 17: node.v1.Plugin.found_at:type_name -> google.protobuf.Timestamp
+	1,  // 18: node.v1.NodeService.GetNode:input_type -> node.v1.GetNodeRequest
+	4,  // 19: node.v1.NodeService.WatchNode:input_type -> node.v1.WatchNodeRequest
+	11, // 20: node.v1.NodeService.ListCapabilities:input_type -> node.v1.ListCapabilitiesRequest
+	18, // 21: node.v1.NodeService.ListPlugins:input_type -> node.v1.ListPluginsRequest
+	14, // 22: node.v1.NodeService.GetLogLevel:input_type -> node.v1.GetLogLevelRequest
+	16, // 23: node.v1.NodeService.SetLogLevel:input_type -> node.v1.SetLogLevelRequest
+	2,  // 24: node.v1.NodeService.GetNode:output_type -> node.v1.GetNodeResponse
+	5,  // 25: node.v1.NodeService.WatchNode:output_type -> node.v1.WatchNodeResponse
+	13, // 26: node.v1.NodeService.ListCapabilities:output_type -> node.v1.ListCapabilitiesResponse
+	19, // 27: node.v1.NodeService.ListPlugins:output_type -> node.v1.ListPluginsResponse
+	15, // 28: node.v1.NodeService.GetLogLevel:output_type -> node.v1.GetLogLevelResponse
+	17, // 29: node.v1.NodeService.SetLogLevel:output_type -> node.v1.SetLogLevelResponse
+	24, // [24:30] is the sub-list for method output_type
+	18, // [18:24] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_node_v1_node_proto_init() }
@@ -1370,7 +1591,7 @@ func file_node_v1_node_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_node_v1_node_proto_rawDesc), len(file_node_v1_node_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   20,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -22,6 +22,7 @@ const (
 	NodeService_GetNode_FullMethodName          = "/node.v1.NodeService/GetNode"
 	NodeService_WatchNode_FullMethodName        = "/node.v1.NodeService/WatchNode"
 	NodeService_ListCapabilities_FullMethodName = "/node.v1.NodeService/ListCapabilities"
+	NodeService_ListPlugins_FullMethodName      = "/node.v1.NodeService/ListPlugins"
 	NodeService_GetLogLevel_FullMethodName      = "/node.v1.NodeService/GetLogLevel"
 	NodeService_SetLogLevel_FullMethodName      = "/node.v1.NodeService/SetLogLevel"
 )
@@ -40,6 +41,8 @@ type NodeServiceClient interface {
 	// ListCapabilities returns which fields of a pod this node honours, accepts without effect,
 	// or refuses.
 	ListCapabilities(ctx context.Context, in *ListCapabilitiesRequest, opts ...grpc.CallOption) (*ListCapabilitiesResponse, error)
+	// ListPlugins returns the plugins that register in the node's plugin directory, and the answers that they got.
+	ListPlugins(ctx context.Context, in *ListPluginsRequest, opts ...grpc.CallOption) (*ListPluginsResponse, error)
 	// GetLogLevel returns how much the agent logs. It is for admins.
 	GetLogLevel(ctx context.Context, in *GetLogLevelRequest, opts ...grpc.CallOption) (*GetLogLevelResponse, error)
 	// SetLogLevel changes how much the agent logs, until its next start. It is for admins, and
@@ -94,6 +97,16 @@ func (c *nodeServiceClient) ListCapabilities(ctx context.Context, in *ListCapabi
 	return out, nil
 }
 
+func (c *nodeServiceClient) ListPlugins(ctx context.Context, in *ListPluginsRequest, opts ...grpc.CallOption) (*ListPluginsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListPluginsResponse)
+	err := c.cc.Invoke(ctx, NodeService_ListPlugins_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *nodeServiceClient) GetLogLevel(ctx context.Context, in *GetLogLevelRequest, opts ...grpc.CallOption) (*GetLogLevelResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetLogLevelResponse)
@@ -128,6 +141,8 @@ type NodeServiceServer interface {
 	// ListCapabilities returns which fields of a pod this node honours, accepts without effect,
 	// or refuses.
 	ListCapabilities(context.Context, *ListCapabilitiesRequest) (*ListCapabilitiesResponse, error)
+	// ListPlugins returns the plugins that register in the node's plugin directory, and the answers that they got.
+	ListPlugins(context.Context, *ListPluginsRequest) (*ListPluginsResponse, error)
 	// GetLogLevel returns how much the agent logs. It is for admins.
 	GetLogLevel(context.Context, *GetLogLevelRequest) (*GetLogLevelResponse, error)
 	// SetLogLevel changes how much the agent logs, until its next start. It is for admins, and
@@ -151,6 +166,9 @@ func (UnimplementedNodeServiceServer) WatchNode(*WatchNodeRequest, grpc.ServerSt
 }
 func (UnimplementedNodeServiceServer) ListCapabilities(context.Context, *ListCapabilitiesRequest) (*ListCapabilitiesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListCapabilities not implemented")
+}
+func (UnimplementedNodeServiceServer) ListPlugins(context.Context, *ListPluginsRequest) (*ListPluginsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListPlugins not implemented")
 }
 func (UnimplementedNodeServiceServer) GetLogLevel(context.Context, *GetLogLevelRequest) (*GetLogLevelResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetLogLevel not implemented")
@@ -226,6 +244,24 @@ func _NodeService_ListCapabilities_Handler(srv interface{}, ctx context.Context,
 	return interceptor(ctx, in, info, handler)
 }
 
+func _NodeService_ListPlugins_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListPluginsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(NodeServiceServer).ListPlugins(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: NodeService_ListPlugins_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(NodeServiceServer).ListPlugins(ctx, req.(*ListPluginsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _NodeService_GetLogLevel_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetLogLevelRequest)
 	if err := dec(in); err != nil {
@@ -276,6 +312,10 @@ var NodeService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListCapabilities",
 			Handler:    _NodeService_ListCapabilities_Handler,
+		},
+		{
+			MethodName: "ListPlugins",
+			Handler:    _NodeService_ListPlugins_Handler,
 		},
 		{
 			MethodName: "GetLogLevel",

@@ -1,0 +1,134 @@
+package store
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+
+	"nodal/node"
+)
+
+// Plugins is the board of the plugins that are there. The adapter of their sockets writes what it sees. The loop
+// decides by it what is done. A part that uses plugins reads the registered ones of its type, and reads again when
+// the board rings.
+type Plugins struct {
+	served []string // types
+
+	mu       sync.RWMutex
+	known    map[node.PluginSocket]*node.Plugin
+	turns    int64
+	revision int64
+	told     node.Bell
+}
+
+// NewPlugins returns a board without plugins, of a node that serves these types.
+func NewPlugins(served ...string) *Plugins {
+	return &Plugins{served: served, known: map[node.PluginSocket]*node.Plugin{}}
+}
+
+// Serves says whether plugins of a type are registered.
+func (b *Plugins) Serves(kind string) bool { return slices.Contains(b.served, kind) }
+
+// Found says which sockets there are now. The others are gone.
+func (b *Plugins) Found(sockets []node.PluginSocket, at time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	news := false
+	for socket, p := range b.known {
+		gone := !slices.Contains(sockets, socket)
+		news = news || gone != p.Gone
+		p.Gone = gone
+	}
+	for _, socket := range sockets {
+		if b.known[socket] == nil {
+			b.known[socket] = &node.Plugin{Socket: socket, Found: at}
+			news = true
+		}
+	}
+	b.ring(news)
+}
+
+// Introduced says who a plugin is, over a connection that stands.
+func (b *Plugins) Introduced(socket node.PluginSocket, info node.PluginInfo, at time.Time) {
+	b.write(socket, func(p *node.Plugin) {
+		b.turns++
+		p.Connected, p.Said, p.Turn, p.Info, p.Fault = true, at, b.turns, info, ""
+	})
+}
+
+// Answered says what a plugin has heard.
+func (b *Plugins) Answered(socket node.PluginSocket, answer node.PluginAnswer) {
+	b.write(socket, func(p *node.Plugin) { p.Answer, p.Fault = &answer, "" })
+}
+
+// Failed says why a plugin could not be asked or answered.
+func (b *Plugins) Failed(socket node.PluginSocket, why string) {
+	b.write(socket, func(p *node.Plugin) { p.Fault = why })
+}
+
+// Lost says that the connection to a plugin is broken. What the plugin has heard is void: another process may be
+// behind the socket.
+func (b *Plugins) Lost(socket node.PluginSocket, why string) {
+	b.write(socket, func(p *node.Plugin) { p.Connected, p.Answer, p.Fault = false, nil, why })
+}
+
+// Forget drops a plugin.
+func (b *Plugins) Forget(socket node.PluginSocket) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	_, known := b.known[socket]
+	delete(b.known, socket)
+	b.ring(known)
+}
+
+// write changes what is known of a plugin. It ignores one that was forgotten meanwhile.
+func (b *Plugins) write(socket node.PluginSocket, change func(*node.Plugin)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if p := b.known[socket]; p != nil {
+		change(p)
+		b.ring(true)
+	}
+}
+
+func (b *Plugins) ring(news bool) {
+	if news {
+		b.revision++
+		b.told.Ring()
+	}
+}
+
+// Revision returns a number that grows with each change.
+func (b *Plugins) Revision() int64 {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return b.revision
+}
+
+// Changed returns a channel that is closed when the board next changes. Take it before List.
+func (b *Plugins) Changed() <-chan struct{} { return b.told.Heard() }
+
+// Plugin returns what is known of a plugin, or the zero value.
+func (b *Plugins) Plugin(socket node.PluginSocket) node.Plugin {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	if p := b.known[socket]; p != nil {
+		return *p
+	}
+	return node.Plugin{}
+}
+
+// List returns all plugins in the order of their sockets.
+func (b *Plugins) List() []node.Plugin {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	var list []node.Plugin
+	for _, p := range b.known {
+		list = append(list, *p)
+	}
+	slices.SortFunc(list, func(x, y node.Plugin) int {
+		return cmp.Or(cmp.Compare(x.Socket.Name, y.Socket.Name), cmp.Compare(x.Socket.Birth, y.Socket.Birth))
+	})
+	return list
+}

@@ -1,0 +1,38 @@
+package server
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"nodal/node"
+	"nodal/node/store"
+)
+
+func TestPluginsAreShownWithWhatTheyWereTold(t *testing.T) {
+	board := store.NewPlugins()
+	n := newNode(t, func(c *Config) { c.State.Plugins = board })
+	socket := node.PluginSocket{Name: "disk.sock", Birth: "1"}
+	info := node.PluginInfo{Type: "CSIPlugin", Name: "disk", Endpoint: "/csi.sock", Versions: []string{"1.0.0"}}
+	now := time.Unix(1000, 0)
+	for _, c := range []struct {
+		name string
+		do   func(*store.Plugins)
+		want string
+		none string
+	}{
+		{"none yet", func(*store.Plugins) {}, "{}", "plugins"},
+		{"a socket", func(b *store.Plugins) { b.Found([]node.PluginSocket{socket}, now) }, `"socket":"disk.sock"`, "connected"},
+		{"one that cannot be reached", func(b *store.Plugins) { b.Failed(socket, "refused") }, `"message":"refused"`, "connected"},
+		{"one that has said who it is", func(b *store.Plugins) { b.Introduced(socket, info, now) }, `"type":"CSIPlugin","name":"disk","endpoint":"/csi.sock","versions":["1.0.0"],"connected":true`, "refused"},
+		{"one that was refused", func(b *store.Plugins) { b.Answered(socket, node.PluginAnswer{Reason: "not here"}) }, `"message":"not here"`, "registered"},
+		{"one that was taken", func(b *store.Plugins) { b.Answered(socket, node.PluginAnswer{Registered: true}) }, `"registered":true`, "message"},
+		{"one that is gone", func(b *store.Plugins) { b.Found(nil, now) }, "{}", "plugins"},
+	} {
+		c.do(board)
+		got := n.do(t, "GET", "/v1/node/plugins", "")
+		if got.status != 200 || !strings.Contains(got.body, c.want) || strings.Contains(got.body, `"`+c.none+`"`) {
+			t.Errorf("%s: got %d %s, want %s and no %s", c.name, got.status, got.body, c.want, c.none)
+		}
+	}
+}

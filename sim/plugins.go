@@ -1,0 +1,233 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"nodal/node"
+	"nodal/reconciler"
+)
+
+// served is the type of plugins that a simulated node has a use for.
+const served = "CSIPlugin"
+
+// plugins are the programs that register on the machine, by the names of their sockets. They outlive agents. What
+// decides about them is apart from what decides all else.
+type plugins struct {
+	*world
+	rand   *rand.Rand
+	faults *faults
+	born   int
+	there  map[string]*program
+}
+
+// program is one process of a plugin.
+type program struct {
+	socket node.PluginSocket
+	info   node.PluginInfo
+	dead   bool               // its socket is left behind
+	heard  *node.PluginAnswer // last
+	from   *agent             // that said so
+}
+
+func newPlugins(w *world, seed uint64, without []Kind) *plugins {
+	r := rand.New(rand.NewPCG(seed, 3))
+	return &plugins{world: w, rand: r, faults: newFaults(r, without), there: map[string]*program{}}
+}
+
+// strive has programs start, die and go.
+func (p *plugins) strive(agent func() *agent) {
+	pause := time.Duration(p.rand.ExpFloat64() * float64(10*time.Second))
+	p.after(pause, func() {
+		if p.now < strife {
+			p.change()
+			p.tell(agent())
+			p.strive(agent)
+		}
+	})
+}
+
+// change starts a program, kills one beside its socket, or ends one that takes its socket with it.
+func (p *plugins) change() {
+	socket := [...]string{"a.sock", "b.sock"}[p.rand.IntN(2)]
+	there := p.there[socket]
+	switch what := p.rand.IntN(4); {
+	case what == 0 && there != nil:
+		there.dead = true
+		p.trace.addf("world: the plugin at %s is killed", socket)
+	case what == 1:
+		delete(p.there, socket)
+		p.trace.addf("world: the plugin at %s goes", socket)
+	default:
+		p.born++
+		kind := [...]string{served, served, "DevicePlugin"}[p.rand.IntN(3)]
+		p.there[socket] = &program{
+			socket: node.PluginSocket{Name: socket, Birth: fmt.Sprint(p.born)}, info: node.PluginInfo{Type: kind, Name: "disk"},
+		}
+		p.trace.addf("world: a %s starts at %s", kind, socket)
+	}
+}
+
+// tell has an agent notice what has changed: broken connections for sure, sockets most of the time.
+func (p *plugins) tell(a *agent) {
+	if a == nil {
+		return
+	}
+	p.after(p.faults.between(0, time.Second), func() {
+		for _, known := range a.board.List() {
+			if known.Connected && p.at(known.Socket) == nil && !a.dead {
+				a.board.Lost(known.Socket, "killed")
+			}
+		}
+		if p.rand.IntN(4) > 0 {
+			a.scan()
+		}
+		a.turn()
+	})
+}
+
+// calm takes away what dead programs have left.
+func (p *plugins) calm() {
+	p.faults.end()
+	for socket, one := range p.there {
+		if one.dead {
+			delete(p.there, socket)
+		}
+	}
+}
+
+// at returns the program that lives behind a socket.
+func (p *plugins) at(socket node.PluginSocket) *program {
+	if one := p.there[socket.Name]; one != nil && one.socket == socket && !one.dead {
+		return one
+	}
+	return nil
+}
+
+// scan has the board show the sockets that are there.
+func (a *agent) scan() {
+	if a.dead {
+		return
+	}
+	var sockets []node.PluginSocket
+	for _, name := range slices.Sorted(maps.Keys(a.world.plugins.there)) {
+		socket := a.world.plugins.there[name].socket
+		if a.bug == SameSocket {
+			socket = a.first(socket)
+		}
+		sockets = append(sockets, socket)
+	}
+	a.board.Found(sockets, a.world.clock())
+}
+
+// first is the bug SameSocket: it returns the first socket of a name that the agent has found.
+func (a *agent) first(socket node.PluginSocket) node.PluginSocket {
+	for _, known := range a.board.List() {
+		if known.Socket.Name == socket.Name {
+			return known.Socket
+		}
+	}
+	return socket
+}
+
+// keepScanning scans now and then, in case an event was lost.
+func (a *agent) keepScanning() {
+	a.scan()
+	a.turn()
+	if !a.dead {
+		a.world.after(30*time.Second, a.keepScanning)
+	}
+}
+
+// registry is the adapter of plugins for one agent.
+type registry struct {
+	*plugins
+	agent *agent
+}
+
+var _ reconciler.Plugins = registry{}
+
+// Ask has a plugin say who it is.
+func (r registry) Ask(_ context.Context, socket node.PluginSocket) error {
+	one := r.at(socket)
+	if one == nil {
+		return r.failed(socket)
+	}
+	r.agent.board.Introduced(socket, one.info, r.clock())
+	return nil
+}
+
+// Answer tells a plugin what it has to hear.
+func (r registry) Answer(_ context.Context, socket node.PluginSocket, answer node.PluginAnswer) error {
+	one := r.at(socket)
+	if one == nil {
+		return r.failed(socket)
+	}
+	one.heard, one.from = &answer, r.agent
+	r.witness.answers(r.plugins, one)
+	r.agent.board.Answered(socket, answer)
+	return nil
+}
+
+func (r registry) failed(socket node.PluginSocket) error {
+	r.met.addf("plugin: nothing answers at its socket")
+	r.agent.board.Failed(socket, "connection refused")
+	return refused("PluginFailed", "nothing answers at %s", socket.Name)
+}
+
+func (r registry) Forget(socket node.PluginSocket)            { r.agent.board.Forget(socket) }
+func (r registry) Known(socket node.PluginSocket) node.Plugin { return r.agent.board.Plugin(socket) }
+
+// answers checks: of two programs with one name an agent registers one.
+func (wi *witness) answers(p *plugins, one *program) {
+	switch {
+	case one.heard.Registered:
+		p.met.addf("plugin: registered")
+	case strings.Contains(one.heard.Reason, "already"):
+		p.met.addf("plugin: its name is taken")
+	default:
+		p.met.addf("plugin: its type is not served")
+	}
+	for _, o := range p.there {
+		rival := o != one && !o.dead && o.info.Type == one.info.Type && o.heard != nil && o.from == one.from
+		if rival && o.heard.Registered && one.heard.Registered {
+			wi.failf("the plugins at %s and %s have one name, and both are registered", o.socket.Name, one.socket.Name)
+		}
+	}
+}
+
+// registered says in what plugins have not heard what they should, or are shown otherwise.
+func (s *simulation) registered() error {
+	var shown []string
+	for _, p := range s.agent.board.List() {
+		shown = append(shown, p.Socket.Name)
+	}
+	if want := slices.Sorted(maps.Keys(s.plugins.there)); !slices.Equal(shown, want) {
+		return fmt.Errorf("the board shows the plugins %q, and there are %q", shown, want)
+	}
+	winners := map[string]int{}
+	for _, name := range slices.Sorted(maps.Keys(s.plugins.there)) {
+		one := s.plugins.there[name]
+		if one.heard == nil || one.from != s.agent {
+			return fmt.Errorf("the plugin at %s has not heard from the agent", name)
+		}
+		if one.heard.Registered {
+			winners[one.info.Type]++
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.plugins.there)) {
+		kind, want := s.plugins.there[name].info.Type, 0
+		if kind == served {
+			want = 1
+		}
+		if winners[kind] != want {
+			return fmt.Errorf("%d plugins of type %s are registered, want %d", winners[kind], kind, want)
+		}
+	}
+	return nil
+}
