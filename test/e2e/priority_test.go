@@ -35,7 +35,7 @@ func TestPodsHaveThePriorityOfTheirClass(t *testing.T) {
 		{"a class of the system", priorityClass("system-node-critical", "2000001000"), "metadata.name"},
 		{"a value of the system", priorityClass("high", "1000000001"), "value"},
 	} {
-		if got := n.curl("/v1/manifests", "--data-binary", c.manifest); got.code != 400 || !strings.Contains(got.body, `"`+c.field+`"`) {
+		if got := n.curl("/v1/manifests", "--data-binary", c.manifest); got.code != 400 || !strings.Contains(got.body, `: `+c.field+`"`) {
 			t.Errorf("%s: got %s, want 400 and %s", c.name, got, c.field)
 		}
 	}
@@ -47,7 +47,7 @@ func TestPodsHaveThePriorityOfTheirClass(t *testing.T) {
 	n.ranks("high", "high", 1000, corev1.PreemptNever)
 	n.ranks("plain", "usual", 7, corev1.PreemptLowerPriority)
 	n.ranks("vital", "system-node-critical", 2_000_001_000, corev1.PreemptLowerPriority)
-	if got := n.curl("/v1/manifests", "--data-binary", priorityClass("high", "1001")); got.code != 400 || !strings.Contains(got.body, `"value"`) {
+	if got := n.curl("/v1/manifests", "--data-binary", priorityClass("high", "1001")); got.code != 400 || !strings.Contains(got.body, `: value"`) {
 		t.Errorf("another value: got %s, want 400 and value", got)
 	}
 	if got := n.curl("/v1/objects/priorityclasses/high", "-X", "DELETE"); got.code != 200 {
