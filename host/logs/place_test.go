@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"nodal/node"
 )
@@ -77,7 +78,9 @@ func TestWhatIsNoLogOfTheContainerIsNotRead(t *testing.T) {
 					t.Fatal(err)
 				}
 				var out bytes.Buffer
-				err := Read(t.Context(), log, node.LogOptions{Follow: follow}, flushless{&out})
+				exited := make(chan struct{})
+				close(exited)
+				err := Read(t.Context(), log, node.LogOptions{Follow: follow, Exited: exited}, flushless{&out})
 				if err == nil || errors.Is(err, node.ErrNotFound) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), log) {
 					t.Errorf("got %v, want the log and %q", err, c.want)
 				}
@@ -105,7 +108,9 @@ func TestLogThatIsReplacedByALinkWhileItIsFollowedEndsWithAnError(t *testing.T) 
 		replaced = true
 		return errors.Join(os.Remove(log), os.Symlink(other, log))
 	}}
-	err := Read(t.Context(), log, node.LogOptions{Follow: true}, sink)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	err := Read(ctx, log, node.LogOptions{Follow: true}, sink)
 	if err == nil || !strings.Contains(err.Error(), "symbolic link") || out.String() != "mine\n" {
 		t.Errorf("got %v and %q, want that the link is refused", err, out.String())
 	}

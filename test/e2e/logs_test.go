@@ -3,7 +3,10 @@ package e2e
 import (
 	"context"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -104,6 +107,42 @@ func TestFollowedLogEndsWithItsRunAndThePreviousOneIsKept(t *testing.T) {
 	for _, path := range []string{rest, plain, rest + "?previous=true", plain + "?previous=true"} {
 		if got, want := n.curl(path).body, "line 1\nline 2\nline 3\n"; got != want {
 			t.Errorf("%s in a backoff: got %q, want %q", path, got, want)
+		}
+	}
+}
+
+func TestALogThatLeadsElsewhereIsRefused(t *testing.T) {
+	claim.Shows(t, "Logs", "a link, a pipe or a directory in a log's place is refused with the reason, also to a follower")
+	n := start(t)
+	n.apply(shell("talk", "echo mine; exec sleep 1000").yaml())
+	p := n.waitRunning("talk")
+	other := n.file("other.log", "2026-01-02T15:04:05.000000000Z stdout F secret\n")
+	log := filepath.Join(n.PodLogs(), "default_talk_"+string(p.UID), "main/0.log")
+	if err := os.Rename(log, log+".kept"); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		plant func() error
+		want  string
+	}{
+		{func() error { return os.Symlink(other, log) }, "symbolic link"},
+		{func() error { return os.Link(other, log) }, "hard link"},
+		{func() error { return syscall.Mkfifo(log, 0o600) }, "named pipe"},
+		{func() error { return os.Mkdir(log, 0o700) }, "directory"},
+	} {
+		if err := c.plant(); err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range []string{"/v1/namespaces/default/pods/talk/containers/main/logs", "/containerLogs/default/talk/main"} {
+			for _, query := range []string{"", "?follow=true"} {
+				got := n.curl(path + query)
+				if got.code != 400 || !strings.Contains(got.body, c.want) || strings.Contains(got.body, "secret") {
+					t.Errorf("%s in its place, %s: got %s, want 400 and why", c.want, path+query, got)
+				}
+			}
+		}
+		if err := os.Remove(log); err != nil {
+			t.Fatal(err)
 		}
 	}
 }
