@@ -89,20 +89,16 @@ func signalGroup(leader uint32, signal syscall.Signal) {
 	_ = syscall.Kill(-int(leader), signal) // they may all have ended
 }
 
-// runs reports whether a process runs a command. A script's process has its interpreter in front of it. The process
-// may still be the runtime's program that becomes the command.
+// runs reports whether a process runs a command, or is about to.
 func runs(ctx context.Context, pid uint32, cmd []string) bool {
 	for {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 		if err != nil {
 			return false // it has ended
 		}
-		args := strings.Split(string(bytes.TrimSuffix(text, []byte{0})), "\x00")
-		if len(args) >= len(cmd) && slices.Equal(args[len(args)-len(cmd):], cmd) {
-			return true
-		}
-		if len(args) < 2 || args[1] != "init" {
-			return false
+		yes, early := isCommand(text, cmd)
+		if yes || !early {
+			return yes
 		}
 		select {
 		case <-ctx.Done():
@@ -110,6 +106,17 @@ func runs(ctx context.Context, pid uint32, cmd []string) bool {
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
+}
+
+// isCommand compares a process's command line with a command, in front of which a script's process has its
+// interpreter. Early is a process that is still runc, or that is just becoming the command: then it has no line.
+func isCommand(line []byte, cmd []string) (yes, early bool) {
+	if len(line) == 0 {
+		return false, true
+	}
+	args := strings.Split(string(bytes.TrimSuffix(line, []byte{0})), "\x00")
+	yes = len(args) >= len(cmd) && slices.Equal(args[len(args)-len(cmd):], cmd)
+	return yes, !yes && len(args) == 2 && args[1] == "init"
 }
 
 // turns lets one at a time do something with a container.

@@ -125,3 +125,23 @@ func TestCommandsOfAContainerAreLookedForOneAtATime(t *testing.T) {
 		}
 	})
 }
+
+func TestProcessIsKnownByItsCommandLine(t *testing.T) {
+	for _, c := range []struct {
+		name, line string
+		yes, early bool
+	}{
+		{"the command", "sh\x00-c\x00ls", true, false},
+		{"a script and its interpreter", "/bin/sh\x00sh\x00-c\x00ls", true, false},
+		{"the runtime's program", "runc\x00init\x00", false, true},
+		{"a process that becomes another", "", false, true},
+		{"another command", "sh\x00-c\x00ps\x00", false, false},
+		{"a part of it", "ls\x00", false, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if yes, early := isCommand([]byte(c.line), []string{"sh", "-c", "ls"}); yes != c.yes || early != c.early {
+				t.Errorf("got %t, %t, want %t, %t", yes, early, c.yes, c.early)
+			}
+		})
+	}
+}
