@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"os"
 
 	"golang.org/x/sync/errgroup"
 
@@ -32,6 +33,7 @@ func (e StartError) Unwrap() error { return e.Err }
 
 // Run runs the agent until the context ends. Pods keep running.
 func Run(ctx context.Context, o Options) (err error) {
+	limitMemory(os.DirFS("/"), o.Log)
 	f, err := look(ctx, o)
 	if err != nil {
 		return StartError{err}

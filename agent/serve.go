@@ -108,7 +108,8 @@ func reachable(l config.Listen, addresses []string) dashboard.Reach {
 // serve opens the listeners and answers requests until the context ends.
 func (a *api) serve(ctx context.Context) error {
 	front := listen.New(listen.Config{
-		HTTP: a.server.HTTP(), GRPC: a.server.GRPC(), ConnContext: a.guard.ConnContext, Grace: drain, Log: a.log,
+		HTTP: a.server.HTTP(), GRPC: a.server.GRPC(), Fallback: a.server.Fallback(),
+		Knows: a.guard.Knows, ConnContext: a.guard.ConnContext, Grace: drain, Log: a.log,
 	})
 	places, err := a.listeners()
 	if err != nil {

@@ -116,7 +116,10 @@ func TestOneSocketServesGRPCAndREST(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	front := listen.New(listen.Config{HTTP: n.server.HTTP(), GRPC: n.server.GRPC(), Log: slog.New(slog.DiscardHandler)})
+	front := listen.New(listen.Config{
+		HTTP: n.server.HTTP(), GRPC: n.server.GRPC(), Fallback: n.server.Fallback(), Knows: newAuth(t, true).Knows,
+		Log: slog.New(slog.DiscardHandler),
+	})
 	served := make(chan error, 1)
 	go func() { served <- front.Serve(ctx, listen.Source{Listener: socket}) }()
 
@@ -220,4 +223,39 @@ func TestAnUnexpectedBodyIsNotRead(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestTheBodyOfARefusedCallerIsNotRead(t *testing.T) {
+	n := guarded(t)
+	for _, c := range []struct {
+		name, token, path string
+		want              int
+	}{
+		{"a viewer applies", tokenOf(t, "viewer"), "/v1/manifests", 403},
+		{"a viewer plans", tokenOf(t, "viewer"), "/v1/manifests:plan", 403},
+		{"a viewer runs a command", tokenOf(t, "viewer"), runPath, 403},
+		{"a viewer runs a command as on a kubelet", tokenOf(t, "viewer"), "/run/default/web/main", 403},
+		{"a viewer imports an image", tokenOf(t, "viewer"), "/v1/images:import?name=x", 403},
+		{"no caller", "", "/v1/manifests", 401},
+		{"a wrong token", "Bearer wrong", "/v1/manifests", 401},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := httptest.NewRequestWithContext(t.Context(), "POST", c.path, untouched{t})
+			r.Header.Set("Authorization", c.token)
+			w := httptest.NewRecorder()
+			n.server.HTTP().ServeHTTP(w, r)
+			if w.Code != c.want {
+				t.Errorf("got %d %s, want %d", w.Code, w.Body, c.want)
+			}
+		})
+	}
+	t.Run("gRPC by net/http", func(t *testing.T) {
+		r := httptest.NewRequestWithContext(t.Context(), "POST", "/node.v1.ManifestsService/Apply", untouched{t})
+		r.Header.Set("Content-Type", "application/grpc")
+		w := httptest.NewRecorder()
+		n.server.Fallback().ServeHTTP(w, r)
+		if got := w.Header().Get("Grpc-Status"); w.Code != 200 || got != "16" {
+			t.Errorf("got %d and status %s, want 16", w.Code, got)
+		}
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-chi/chi/v5"
@@ -50,7 +51,8 @@ func routes(r *rest.Handlers, own []kubeletapi.Route, api []method.Method, a *au
 			if err != nil {
 				return nil, err
 			}
-			table = append(table, route{p.Verb, p.Pattern, m.Right, m.On, handler})
+			guarded := a.BeforeBody(m.Right, m.Name, handler, forbidden)
+			table = append(table, route{p.Verb, p.Pattern, m.Right, m.On, guarded})
 		}
 	}
 	slices.SortFunc(table, func(a, b route) int {
@@ -119,6 +121,17 @@ func unauthorized(w http.ResponseWriter, r *http.Request) {
 	}
 	wire.WriteText(w, http.StatusUnauthorized, "Unauthorized")
 }
+
+// unauthenticatedCall is unauthorized in the words of gRPC.
+func unauthenticatedCall(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/grpc")
+	w.Header().Set("Grpc-Status", strconv.Itoa(int(codes.Unauthenticated)))
+	w.Header().Set("Grpc-Message", "Unauthorized")
+	w.WriteHeader(http.StatusOK)
+}
+
+// forbidden answers a caller that may not make a call.
+func forbidden(w http.ResponseWriter, err error) { wire.WriteStatus(w, status.Convert(err)) }
 
 func notFound(w http.ResponseWriter, r *http.Request) {
 	if isAPI(r) {

@@ -25,6 +25,7 @@ import (
 type Server struct {
 	grpc     *grpc.Server
 	local    *inproc.Conn
+	fallback http.Handler
 	full     http.Handler
 	readOnly http.Handler
 	healthz  http.Handler
@@ -80,10 +81,15 @@ func (s *Server) listeners(cfg Config, r router) {
 	s.full = sameOrigin(page.Front(signIn, cfg.Front.Auth.HTTP(r.serve(method.Full), refused)))
 	s.readOnly = localHost(page.Front(asViewer(dashboard.ReadOnlySession()), asViewer(r.serve(method.ReadOnly))))
 	s.healthz = localHost(asViewer(r.serve(method.Health)))
+	s.fallback = cfg.Front.Auth.HTTP(s.grpc, http.HandlerFunc(unauthenticatedCall))
 }
 
 // GRPC returns the native gRPC server.
 func (s *Server) GRPC() *grpc.Server { return s.grpc }
+
+// Fallback returns the handler of gRPC that comes by net/http. It identifies the caller by the
+// headers of a call, before it reads a message.
+func (s *Server) Fallback() http.Handler { return s.fallback }
 
 // Local returns a connection to the API inside the process. The caller's context has to hold
 // an identity (auth.NewContext).

@@ -1,9 +1,10 @@
 // Package machine looks at the machine that the node runs on.
 //
-//	Look       reads the facts that stay the same until the machine restarts
-//	Resources  reads what may change meanwhile: memory, swap, huge pages, processes
-//	Addresses  finds the machine's own addresses
-//	DiskSize   measures a file system
+//	Look         reads the facts that stay the same until the machine restarts
+//	Resources    reads what may change meanwhile: memory, swap, huge pages, processes
+//	GivenMemory  reads how much memory this process may use
+//	Addresses    finds the machine's own addresses
+//	DiskSize     measures a file system
 //
 // Look and Resources read files below a root, so tests show them any machine. The package only reads: it
 // does not decide what the machine offers to pods.

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"google.golang.org/grpc/status"
 )
 
 // HTTP puts the caller's identity into the request's context. A caller without one is
@@ -24,6 +26,19 @@ func (a *Authenticator) HTTP(next, refused http.Handler) http.Handler {
 	})
 }
 
+// Knows reports whether the request proves an identity, by its headers or its connection. A
+// caller that is welcome only because everybody is proves none, unless everybody is an admin.
+func (a *Authenticator) Knows(r *http.Request) bool {
+	id, err := a.proven(r.Context(), requestEvidence(r))
+	switch {
+	case err == nil:
+		return id.Via != viaSocket || id.Role != RoleNone || a.cfg.AlwaysAllow
+	case errors.Is(err, errNoCredential):
+		return a.cfg.Anonymous && a.cfg.AlwaysAllow
+	}
+	return false
+}
+
 func requestEvidence(r *http.Request) evidence {
 	e := evidence{
 		remote: r.RemoteAddr, authorization: r.Header.Get("Authorization"),
@@ -36,6 +51,29 @@ func requestEvidence(r *http.Request) evidence {
 		e.certs = r.TLS.PeerCertificates
 	}
 	return e
+}
+
+// BeforeBody refuses a request whose caller may not call method, before its body is read: the
+// interceptors, which guard the method itself, run after that. A request without a body is
+// left to them.
+func (a *Authenticator) BeforeBody(verb Verb, method string, next http.Handler, refuse func(http.ResponseWriter, error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Body == nil || r.Body == http.NoBody {
+			next.ServeHTTP(w, r)
+			return
+		}
+		id, _ := From(r.Context())
+		c := call{id: id, verb: verb, path: method, started: time.Now()}
+		if err := a.permit(r.Context(), verb, wholly(verb)); err != nil {
+			a.auditEnd(r.Context(), c, status.Code(err).String())
+			if r.ProtoMajor == 1 {
+				w.Header().Set("Connection", "close") // net/http would read the body before it answers
+			}
+			refuse(w, err)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // Kubelet guards one of the kubelet's own paths, behind HTTP: it authorizes with

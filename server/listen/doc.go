@@ -11,13 +11,29 @@
 // the trouble. The price: a client that offers h2 alone and does not speak gRPC, such as
 // curl --http2-prior-knowledge, is taken for a gRPC client. curl by default offers both.
 //
-// Nothing is asked of a connection in the accepting goroutine. Each gets a goroutine and
-// a time limit to say what it is; there are so many places for those that have not said
-// it yet, and when they run out the oldest loses its place. A client that is honest says
-// it in milliseconds, so a flood of silent ones costs the flood, not the others.
+// # Strangers
 //
-// The package knows nothing of identities: Config.ConnContext and Credentials pass each
-// raw connection to the package that does. gRPC servers have to be made with GRPCOptions.
+// Before a caller has proven an identity next to nothing is held of it. A connection is known by a
+// client certificate or by the peer of the socket, or else by the headers of a request:
 //
-// Start reading at Front.Serve.
+//	accept ─▶ newcomer ── hello ── first headers ─┬─▶ known:    grpc-go, or net/http with the usual limits
+//	          (crowd.go)  (sort.go)  (opening.go) └─▶ stranger: the lobby, HTTP/2 with few streams and small windows
+//
+// The beginning of an HTTP/2 connection is read frame by frame up to the first headers, about which Config.Knows is
+// asked. The server that is chosen then hears the client again from the start. A known connection is not looked at
+// afterwards. A connection of HTTP/1.1 is not read ahead: it is a newcomer until its first
+// request, and each request without an identity has the limits of a stranger (guest.go). A stranger that
+// proves itself later is asked, by GOAWAY, to come again.
+//
+// There are so many places for newcomers and for strangers, in all and for one address, and so many
+// requests of strangers at a time. When they run out, the one that has been quiet longest loses its place:
+// an honest client proves itself in milliseconds. Known callers take no place.
+//
+// Nothing is asked of a connection in the accepting goroutine, and everything that has to arrive has a time
+// limit: the hello and the first headers 10 s, the first message of a call 30 s (arrival.go).
+//
+// The package does not decide which callers are known: Config.Knows, ConnContext and the Fallback belong to the package
+// that does. gRPC servers have to be made with GRPCOptions.
+//
+// Start reading at Front.bring.
 package listen

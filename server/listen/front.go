@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -19,10 +20,16 @@ import (
 type Config struct {
 	HTTP http.Handler
 	GRPC *grpc.Server // made with GRPCOptions
+	// Fallback serves gRPC that comes by net/http, from a client that offers http/1.1 too. It has to identify the caller
+	// before it reads a message. nil means that such calls are not found.
+	Fallback http.Handler
 	// ConnContext adds facts about a connection to the context of its HTTP requests.
 	ConnContext func(context.Context, net.Conn) context.Context
-	Grace       time.Duration // for requests in flight when Serve ends; 0 means 5 s
-	Log         *slog.Logger
+	// Knows reports whether the headers of a request, or its connection, prove an identity. The body is not there yet.
+	// If it is nil, no caller is known.
+	Knows func(*http.Request) bool
+	Grace time.Duration // for requests in flight when Serve ends; 0 means 5 s
+	Log   *slog.Logger
 }
 
 // Source is a listener, with TLS unless the configuration is nil.
@@ -33,24 +40,36 @@ type Source struct {
 
 // Front serves HTTP and gRPC together on any number of listeners.
 type Front struct {
-	grpc    *grpc.Server
-	http    *http.Server
-	toGRPC  *handoff
-	toHTTP  *handoff
-	pending *pending
-	grace   time.Duration
-	log     *slog.Logger
+	grpc        *grpc.Server
+	toGRPC      *handoff
+	http1       behind
+	http2       behind // of known callers
+	lobby       behind // HTTP/2 of strangers
+	newcomers   *crowd
+	strangers   *crowd
+	knows       func(*http.Request) bool
+	connContext func(context.Context, net.Conn) context.Context
+	grace       time.Duration
+	log         *slog.Logger
+}
+
+// behind is an HTTP server behind the front.
+type behind struct {
+	*http.Server
+	conns *handoff
 }
 
 // New returns a Front. It serves once.
 func New(cfg Config) *Front {
 	f := &Front{
-		grpc:    cfg.GRPC,
-		toGRPC:  newHandoff(),
-		toHTTP:  newHandoff(),
-		pending: newPending(maxPending),
-		grace:   cfg.Grace,
-		log:     cfg.Log,
+		grpc:        cfg.GRPC,
+		toGRPC:      newHandoff(),
+		newcomers:   &crowd{most: maxNewcomers, each: maxNewcomersEach},
+		strangers:   &crowd{most: maxStrangers, each: maxStrangersEach, requests: strangerRequests, age: strangerAge},
+		knows:       cfg.Knows,
+		connContext: cfg.ConnContext,
+		grace:       cfg.Grace,
+		log:         cfg.Log,
 	}
 	if f.grace == 0 {
 		f.grace = 5 * time.Second
@@ -58,21 +77,48 @@ func New(cfg Config) *Front {
 	if f.log == nil {
 		f.log = slog.Default()
 	}
-	f.http = Plain(f.fallback(cfg.HTTP), f.log)
-	if cfg.ConnContext != nil {
-		f.http.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
-			return cfg.ConnContext(ctx, bottom(c))
-		}
+	if f.knows == nil {
+		f.knows = func(*http.Request) bool { return false }
+	}
+	if cfg.Fallback == nil {
+		cfg.Fallback = http.NotFoundHandler()
+	}
+	handler := f.receive(fallback(waitForMessage(cfg.Fallback), cfg.HTTP))
+	f.http1, f.http2, f.lobby = f.behind(handler), f.behind(handler), f.behind(handler)
+	f.http1.Protocols.SetHTTP1(true)
+	// To net/http a guest is a connection without TLS.
+	f.http2.Protocols.SetUnencryptedHTTP2(true)
+	f.lobby.Protocols.SetUnencryptedHTTP2(true)
+	f.lobby.IdleTimeout = strangerIdle
+	f.lobby.HTTP2 = &http.HTTP2Config{
+		MaxConcurrentStreams: strangerStreams,
+		MaxReadFrameSize:     smallestFrame,
+		// Less than a client's first window would punish those that send before they have read it.
+		MaxReceiveBufferPerConnection: smallestWindow,
+		MaxReceiveBufferPerStream:     smallestWindow,
 	}
 	return f
 }
 
-// fallback hands gRPC that came over net/http, from a client that offers http/1.1 too,
-// to the gRPC server.
-func (f *Front) fallback(next http.Handler) http.Handler {
+// behind returns a server that is handed its connections.
+func (f *Front) behind(handler http.Handler) behind {
+	s := Plain(handler, f.log)
+	s.Protocols = new(http.Protocols)
+	s.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+		ctx = context.WithValue(ctx, guestKey{}, c)
+		if f.connContext == nil {
+			return ctx
+		}
+		return f.connContext(ctx, bottom(c))
+	}
+	return behind{s, newHandoff()}
+}
+
+// fallback tells gRPC apart.
+func fallback(grpc, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ProtoMajor == 2 && isGRPC(r.Header.Get("Content-Type")) {
-			f.grpc.ServeHTTP(w, r)
+			grpc.ServeHTTP(w, r)
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -91,7 +137,9 @@ func isGRPC(contentType string) bool {
 // others.
 func (f *Front) Serve(ctx context.Context, sources ...Source) error {
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return expected(f.http.Serve(f.toHTTP), http.ErrServerClosed) })
+	for _, b := range f.servers() {
+		group.Go(func() error { return expected(b.Serve(b.conns), http.ErrServerClosed) })
+	}
 	group.Go(func() error { return expected(f.grpc.Serve(f.toGRPC), grpc.ErrServerStopped) })
 	for _, s := range sources {
 		group.Go(func() error { return f.accept(ctx, s) })
@@ -101,7 +149,7 @@ func (f *Front) Serve(ctx context.Context, sources ...Source) error {
 		for _, s := range sources {
 			s.Listener.Close()
 		}
-		f.pending.closeAll()
+		f.newcomers.closeAll()
 		f.drain(context.WithoutCancel(ctx))
 		return nil
 	})
@@ -115,18 +163,26 @@ func expected(err, end error) error {
 	return err
 }
 
+func (f *Front) servers() []behind { return []behind{f.http1, f.http2, f.lobby} }
+
 // drain ends HTTP first, since gRPC calls may run inside of it.
 func (f *Front) drain(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, f.grace)
 	defer cancel()
-	if f.http.Shutdown(ctx) != nil {
-		f.http.Close()
+	var ending sync.WaitGroup
+	for _, b := range f.servers() {
+		ending.Go(func() {
+			if b.Shutdown(ctx) != nil {
+				b.Server.Close()
+			}
+			b.conns.Close()
+		})
 	}
+	ending.Wait()
 	// A watch without an end must not outlive the grace period.
 	stop := context.AfterFunc(ctx, f.grpc.Stop)
 	defer stop()
 	f.grpc.GracefulStop()
-	f.toHTTP.Close()
 	f.toGRPC.Close()
 }
 
@@ -141,7 +197,8 @@ func (f *Front) accept(ctx context.Context, s Source) error {
 		switch {
 		case err == nil:
 			delay = 0
-			go f.bring(ctx, conn, sort)
+			// Here, not in the goroutine: the crowd goes by the order in which connections come.
+			go f.bring(ctx, conn, f.newcomers.add(conn), sort)
 		case ctx.Err() != nil:
 			return nil
 		case errors.Is(err, net.ErrClosed):
@@ -157,23 +214,51 @@ func (f *Front) accept(ctx context.Context, s Source) error {
 	}
 }
 
-// bring waits until conn has said what it is, and passes it on.
-func (f *Front) bring(ctx context.Context, conn net.Conn, sort sorter) {
-	place := f.pending.add(conn)
+// bring waits until conn has said what it is and who its caller is, and passes it on.
+func (f *Front) bring(ctx context.Context, conn net.Conn, place *member, sort sorter) {
 	ctx, cancel := context.WithTimeout(ctx, helloTimeout)
 	defer cancel()
-	sorted, isGRPC, err := sort(ctx, conn)
-	f.pending.remove(place)
+	to, sorted, err := f.meet(ctx, conn, place, sort)
 	if err != nil {
 		f.log.Debug("connection dropped", "remote", conn.RemoteAddr(), "err", err)
+		place.leave()
 		conn.Close()
 		return
-	}
-	to := f.toHTTP
-	if isGRPC {
-		to = f.toGRPC
 	}
 	if !to.pass(sorted) {
 		sorted.Close()
 	}
+}
+
+// meet finds the server for a connection. A caller is known by its connection, or by the first
+// request of it; one that is not gets HTTP/1.1, or the HTTP/2 of the lobby.
+func (f *Front) meet(ctx context.Context, conn net.Conn, place *member, sort sorter) (*handoff, net.Conn, error) {
+	conn, is, err := sort(ctx, conn)
+	if err != nil {
+		return nil, nil, err
+	}
+	known := f.proves(ctx, conn, nil)
+	if is == forHTTP1 {
+		if known {
+			place.leave()
+			place = nil
+		}
+		return f.http1.conns, newGuest(conn, place), nil
+	}
+	if !known {
+		o, err := hear(ctx, conn)
+		if err != nil {
+			return nil, nil, err
+		}
+		known = o.first != nil && f.proves(ctx, conn, o.first)
+		conn = &replay{Conn: conn, heard: o.heard, acked: o.acked}
+	}
+	place.leave()
+	switch {
+	case !known:
+		return f.lobby.conns, newGuest(conn, f.strangers.add(conn)), nil
+	case is == forGRPC:
+		return f.toGRPC, conn, nil
+	}
+	return f.http2.conns, newGuest(conn, nil), nil
 }

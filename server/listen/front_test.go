@@ -60,13 +60,45 @@ func (r reporting) Check(ctx context.Context, in *healthpb.HealthCheckRequest) (
 	return r.HealthServer.Check(ctx, in)
 }
 
-func start(t *testing.T, handler http.Handler, grace time.Duration) *running {
+// goodToken proves an identity. It is as long as tokens get.
+var goodToken = "Bearer " + strings.Repeat("x", 12<<10)
+
+// knows knows callers by the token, and those of the socket.
+func knows(r *http.Request) bool {
+	return r.Header.Get("Authorization") == goodToken || r.Context().Value(connKey{}) == "*net.UnixConn"
+}
+
+// guard refuses calls of callers that are not known.
+func guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if knows(r) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/grpc")
+		w.Header().Set("Grpc-Status", "16")
+	})
+}
+
+// bearer sends the good token with each call.
+type bearer struct{}
+
+func (bearer) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	return map[string]string{"authorization": goodToken}, nil
+}
+
+func (bearer) RequireTransportSecurity() bool { return false }
+
+func start(t testing.TB, handler http.Handler, grace time.Duration) *running {
 	t.Helper()
 	server := grpc.NewServer(GRPCOptions(func(c net.Conn) credentials.AuthInfo { return peerInfo{c.LocalAddr().Network()} })...)
 	healthpb.RegisterHealthServer(server, reporting{health.NewServer()})
-	front := New(Config{HTTP: handler, GRPC: server, Grace: grace, ConnContext: func(ctx context.Context, c net.Conn) context.Context {
-		return context.WithValue(ctx, connKey{}, fmt.Sprintf("%T", c))
-	}})
+	front := New(Config{
+		HTTP: handler, GRPC: server, Fallback: guard(server), Knows: knows, Grace: grace,
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			return context.WithValue(ctx, connKey{}, fmt.Sprintf("%T", c))
+		},
+	})
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -95,7 +127,7 @@ func start(t *testing.T, handler http.Handler, grace time.Duration) *running {
 	return r
 }
 
-func certificates(t *testing.T) (server, client *tls.Config) {
+func certificates(t testing.TB) (server, client *tls.Config) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -146,13 +178,13 @@ func (r *running) httpClient(t *testing.T, network string, protocols ...string) 
 	return &http.Client{Transport: transport, Timeout: 30 * time.Second}
 }
 
-func (r *running) grpcClient(t *testing.T, network string) *grpc.ClientConn {
+func (r *running) grpcClient(t testing.TB, network string) *grpc.ClientConn {
 	t.Helper()
 	target, creds := "passthrough:"+r.tls, credentials.NewTLS(r.client.Clone())
 	if network == "unix" {
 		target, creds = "unix:"+r.unix, insecure.NewCredentials()
 	}
-	conn, err := grpc.NewClient(target, grpc.WithTransportCredentials(creds))
+	conn, err := grpc.NewClient(target, grpc.WithTransportCredentials(creds), grpc.WithPerRPCCredentials(bearer{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,6 +282,7 @@ func TestGRPCOfAClientThatOffersBothFallsBack(t *testing.T) {
 	}
 	req.Header.Set("Content-Type", "application/grpc+proto")
 	req.Header.Set("TE", "trailers")
+	req.Header.Set("Authorization", goodToken)
 	resp, err := r.httpClient(t, "tcp", "h2", "http/1.1").Do(req)
 	if err != nil {
 		t.Fatal(err)

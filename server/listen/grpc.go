@@ -2,7 +2,6 @@ package listen
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"net"
 	"time"
@@ -12,15 +11,14 @@ import (
 	"google.golang.org/grpc/keepalive"
 )
 
-// maxCalls bounds the calls of one connection that run at a time. A message is read whole
-// before its caller is identified. The bound leaves room beside the streams that an identity
-// may hold: a call too many waits, and is not refused.
+// maxCalls bounds the calls of one known connection that run at a time. It leaves room beside
+// the streams that an identity may hold: a call too many waits, and is not refused.
 const maxCalls = 512
 
 // GRPCOptions returns the options that a server behind a Front needs. peer describes a
 // connection without TLS, and may return nil.
 func GRPCOptions(peer func(net.Conn) credentials.AuthInfo) []grpc.ServerOption {
-	return []grpc.ServerOption{
+	return append(waitForMessages(),
 		grpc.Creds(sorted{peer: peer}),
 		grpc.ConnectionTimeout(helloTimeout),
 		grpc.MaxHeaderListSize(maxHeaderBytes),
@@ -28,7 +26,7 @@ func GRPCOptions(peer func(net.Conn) credentials.AuthInfo) []grpc.ServerOption {
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: 15 * time.Minute}),
 		// Clients on the node may hold an idle watch open with a ping a minute.
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 20 * time.Second, PermitWithoutStream: true}),
-	}
+	)
 }
 
 // sorted holds credentials of connections whose handshake is done.
@@ -40,7 +38,7 @@ var _ credentials.TransportCredentials = sorted{}
 
 // ServerHandshake passes the result of the handshake to grpc-go.
 func (s sorted) ServerHandshake(c net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	if secure, ok := c.(*tls.Conn); ok {
+	if secure := secureOf(c); secure != nil {
 		return c, credentials.TLSInfo{
 			State:          secure.ConnectionState(),
 			CommonAuthInfo: credentials.CommonAuthInfo{SecurityLevel: credentials.PrivacyAndIntegrity},

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"golang.org/x/net/http2"
 	"google.golang.org/grpc"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 )
@@ -20,7 +21,7 @@ func TestSilentConnectionsBlockNoOthers(t *testing.T) {
 		{"tcp", r.tls, "\x16\x03\x01"}, // begins one
 		{"unix", r.unix, "G"},
 	} {
-		for range maxPending {
+		for range maxNewcomers {
 			conn, err := net.Dial(c.network, c.address)
 			if err != nil {
 				t.Fatal(err)
@@ -64,13 +65,25 @@ func TestAThousandIdleConnectionsBlockNoOthers(t *testing.T) {
 func TestAConnectionHasTenSecondsToSayWhatItIs(t *testing.T) {
 	_, config := certificates(t)
 	f := New(Config{HTTP: http.NotFoundHandler(), GRPC: grpc.NewServer()})
-	for name, sort := range map[string]sorter{"plain": f.sortPlain, "TLS": f.sortTLS(config)} {
+	const noSettings = "\x00\x00\x00\x04\x00\x00\x00\x00\x00"
+	for name, c := range map[string]struct {
+		sort sorter
+		says string
+	}{
+		"plain":               {f.sortPlain, ""},
+		"TLS":                 {f.sortTLS(config), ""},
+		"HTTP/2, no request":  {f.sortPlain, http2.ClientPreface + noSettings},
+		"HTTP/2, half of one": {f.sortPlain, http2.ClientPreface + noSettings + "\x00\x00\x01\x01\x00\x00\x00\x00\x01\x82"},
+	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				client, server := net.Pipe()
 				begun := time.Now()
-				go f.bring(t.Context(), server, sort)
-				if _, err := client.Read(make([]byte, 1)); err != io.EOF {
+				go f.bring(t.Context(), server, f.newcomers.add(server), c.sort)
+				if c.says != "" {
+					go io.WriteString(client, c.says)
+				}
+				if _, err := io.Copy(io.Discard, client); err != nil {
 					t.Errorf("got %v, want the end", err)
 				}
 				if got := time.Since(begun); got != helloTimeout {
@@ -81,22 +94,27 @@ func TestAConnectionHasTenSecondsToSayWhatItIs(t *testing.T) {
 	}
 }
 
-func TestTheOldestPendingConnectionLosesItsPlace(t *testing.T) {
-	p := newPending(2)
-	var clients []net.Conn
-	for range 3 {
+func TestAHandshakeIsBounded(t *testing.T) {
+	_, config := certificates(t)
+	f := New(Config{HTTP: http.NotFoundHandler(), GRPC: grpc.NewServer()})
+	synctest.Test(t, func(t *testing.T) {
 		client, server := net.Pipe()
-		p.add(server)
-		clients = append(clients, client)
-	}
-	clients[0].SetReadDeadline(time.Now().Add(10 * time.Second))
-	if _, err := clients[0].Read(make([]byte, 1)); err != io.EOF {
-		t.Errorf("the oldest: got %v, want the end", err)
-	}
-	for _, c := range clients[1:] {
-		c.SetReadDeadline(time.Now())
-		if _, err := c.Read(make([]byte, 1)); err == io.EOF {
-			t.Error("a younger one is closed too")
+		begun := time.Now()
+		go f.bring(t.Context(), server, f.newcomers.add(server), f.sortTLS(config))
+		go io.Copy(io.Discard, client)
+		// A hello of 60,000 bytes, of which as many records come as the server takes.
+		const record = 16 << 10
+		hello := append([]byte("\x01\x00\xea\x60"), make([]byte, record-4)...)
+		sent := 0
+		for ; sent < 60_000; sent += record {
+			client.SetWriteDeadline(time.Now().Add(time.Second))
+			if _, err := client.Write(append([]byte("\x16\x03\x01\x40\x00"), hello...)); err != nil {
+				break
+			}
+			clear(hello)
 		}
-	}
+		if sent > maxHello || time.Since(begun) > time.Second {
+			t.Errorf("the server took %d bytes in %v, want the end after %d", sent, time.Since(begun), maxHello)
+		}
+	})
 }

@@ -14,14 +14,44 @@ import (
 // helloTimeout bounds the time in which a connection has to say what it is.
 const helloTimeout = 10 * time.Second
 
-// sorter finds out whether a connection is for gRPC's own transport. The connection it
-// returns stands in for the one it was given.
-type sorter func(ctx context.Context, conn net.Conn) (sorted net.Conn, isGRPC bool, err error)
+// kind names the server that a connection is for.
+type kind int
 
-// helloConn carries what the hello offered from the callback that sees it.
+const (
+	forHTTP1 kind = iota
+	forHTTP2
+	forGRPC // a client of HTTP/2 that does not offer HTTP/1
+)
+
+// sorter finds out what a connection is for. The connection it returns stands in for the one
+// it was given.
+type sorter func(ctx context.Context, conn net.Conn) (net.Conn, kind, error)
+
+// maxHello bounds what a client may send before its handshake is done. A hello has two KiB at most, and a chain of
+// certificates a few more.
+const maxHello = 32 << 10
+
+var errLongHello = errors.New("the handshake is too long")
+
+// helloConn carries what the hello offered from the callback that sees it, and bounds the
+// handshake.
 type helloConn struct {
 	net.Conn
 	offered []string
+	left    int // bytes of the handshake
+	done    bool
+}
+
+func (c *helloConn) Read(p []byte) (int, error) {
+	if c.done {
+		return c.Conn.Read(p)
+	}
+	if c.left == 0 {
+		return 0, errLongHello
+	}
+	n, err := c.Conn.Read(p[:min(len(p), c.left)])
+	c.left -= n
+	return n, err
 }
 
 // NetConn returns the connection below.
@@ -40,15 +70,21 @@ func (f *Front) sortTLS(base *tls.Config) sorter {
 		}
 		return base.GetConfigForClient(hello)
 	}
-	return func(ctx context.Context, conn net.Conn) (net.Conn, bool, error) {
-		hello := &helloConn{Conn: conn}
+	return func(ctx context.Context, conn net.Conn) (net.Conn, kind, error) {
+		hello := &helloConn{Conn: conn, left: maxHello}
 		secure := tls.Server(hello, config)
 		if err := secure.HandshakeContext(ctx); err != nil {
 			answerPlain(err)
-			return nil, false, err
+			return nil, forHTTP1, err
 		}
-		native := slices.Equal(hello.offered, []string{"h2"}) && secure.ConnectionState().NegotiatedProtocol == "h2"
-		return secure, native, nil
+		hello.done = true
+		switch {
+		case secure.ConnectionState().NegotiatedProtocol != "h2":
+			return secure, forHTTP1, nil
+		case slices.Equal(hello.offered, []string{"h2"}):
+			return secure, forGRPC, nil
+		}
+		return secure, forHTTP2, nil
 	}
 }
 
@@ -78,21 +114,25 @@ func (c *peekedConn) Read(p []byte) (int, error) { return c.r.Read(p) }
 func (c *peekedConn) NetConn() net.Conn { return c.Conn }
 
 // sortPlain knows HTTP/2 by its preface; no method of HTTP/1 is called PRI.
-func (f *Front) sortPlain(ctx context.Context, conn net.Conn) (net.Conn, bool, error) {
+func (f *Front) sortPlain(ctx context.Context, conn net.Conn) (net.Conn, kind, error) {
 	const preface = "PRI "
 	deadline, _ := ctx.Deadline()
 	if err := conn.SetReadDeadline(deadline); err != nil {
-		return nil, false, err
+		return nil, forHTTP1, err
 	}
 	r := bufio.NewReader(conn)
 	first, err := r.Peek(len(preface))
 	if err != nil {
-		return nil, false, err
+		return nil, forHTTP1, err
 	}
-	if err := conn.SetReadDeadline(time.Time{}); err != nil {
-		return nil, false, err
+	if err := conn.SetReadDeadline(noDeadline); err != nil {
+		return nil, forHTTP1, err
 	}
-	return &peekedConn{Conn: conn, r: r}, string(first) == preface, nil
+	is := forHTTP1
+	if string(first) == preface {
+		is = forGRPC
+	}
+	return &peekedConn{Conn: conn, r: r}, is, nil
 }
 
 // bottom unwraps to the connection that the kernel knows.

@@ -2,6 +2,7 @@ package listen
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -91,5 +92,47 @@ func TestServePlainEndsWithItsContext(t *testing.T) {
 	}
 	if _, err := net.Dial("tcp", l.Addr().String()); err == nil {
 		t.Error("the port is still open")
+	}
+}
+
+func TestAPlainPortKeepsConnectionsThatAsk(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked, answer := make(chan struct{}), make(chan struct{})
+	server := Plain(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		close(asked)
+		<-answer
+	}), slog.Default())
+	ctx, cancel := context.WithCancel(t.Context())
+	served := make(chan error)
+	go func() { served <- ServePlain(ctx, server, l, time.Second) }()
+	dial := func() net.Conn {
+		conn, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		conn.SetDeadline(time.Now().Add(10 * time.Second))
+		return conn
+	}
+	busy := dial()
+	io.WriteString(busy, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	<-asked
+	idle := dial()
+	for range maxPlain - 1 {
+		dial()
+	}
+	if _, err := idle.Read(make([]byte, 1)); isTimeout(err) {
+		t.Error("the oldest idle connection is still open")
+	}
+	close(answer)
+	if _, err := busy.Read(make([]byte, 1)); err != nil {
+		t.Errorf("the one that asks: %v", err)
+	}
+	cancel()
+	if err := <-served; err != nil {
+		t.Error(err)
 	}
 }

