@@ -25,11 +25,11 @@ func (s *execService) Attach(stream attachServerStream) error {
 		return fmt.Errorf("attach: the first message must name a container: %w", node.ErrInvalid)
 	}
 	key := node.Key{Namespace: start.GetNamespace(), Name: start.GetName()}
-	run, err := runs.Running(s.pods, key, start.GetContainer())
+	run, err := s.entrance.Running(stream.Context(), key, start.GetContainer())
 	if err != nil {
 		return err
 	}
-	view, err := runs.Pod(s.pods, key)
+	view, err := runs.Pod(s.entrance.Pods, key)
 	if err != nil {
 		return err
 	}

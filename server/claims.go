@@ -33,9 +33,9 @@ func (s *claimService) GetPersistentVolumeClaim(
 }
 
 func (s *claimService) PutPersistentVolumeClaim(
-	_ context.Context, r *nodev1.PutPersistentVolumeClaimRequest,
+	ctx context.Context, r *nodev1.PutPersistentVolumeClaimRequest,
 ) (*nodev1.PutPersistentVolumeClaimResponse, error) {
-	outcome, taken, err := s.take(r.GetNamespace(), r.GetName(), r.GetManifest())
+	outcome, taken, err := s.take(ctx, r.GetNamespace(), r.GetName(), r.GetManifest())
 	return &nodev1.PutPersistentVolumeClaimResponse{Outcome: outcome, PersistentVolumeClaim: taken}, err
 }
 

@@ -154,7 +154,7 @@ func (cfg Config) kubelet(pods *podService, logs runs.Logs) kubeletapi.Config {
 	m, f, d := cfg.Machine, cfg.Facts, cfg.Debug
 	return kubeletapi.Config{
 		Pods:    kubeletapi.Pods{Objects: pods.objects, Running: m.Running},
-		Streams: kubeletapi.Streams{Pods: cfg.State.Store, Containers: m.Containers, Trace: cfg.Front.Trace},
+		Streams: kubeletapi.Streams{Entrance: entrance(cfg.State), Containers: m.Containers, Trace: cfg.Front.Trace},
 		Logs:    kubeletapi.Logs{Runs: logs, Trace: cfg.Front.Trace, Now: cfg.Now},
 		Figures: kubeletapi.Figures{
 			Stats: m.Stats, Agent: cfg.Front.Requests, Probes: m.Probes, Log: cfg.Log,

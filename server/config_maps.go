@@ -29,9 +29,9 @@ func (s *configMapService) GetConfigMap(
 }
 
 func (s *configMapService) PutConfigMap(
-	_ context.Context, r *nodev1.PutConfigMapRequest,
+	ctx context.Context, r *nodev1.PutConfigMapRequest,
 ) (*nodev1.PutConfigMapResponse, error) {
-	outcome, taken, err := s.take(r.GetNamespace(), r.GetName(), r.GetManifest())
+	outcome, taken, err := s.take(ctx, r.GetNamespace(), r.GetName(), r.GetManifest())
 	return &nodev1.PutConfigMapResponse{Outcome: outcome, ConfigMap: taken}, err
 }
 

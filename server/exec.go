@@ -14,7 +14,7 @@ import (
 // attach_stream.go and forward_stream.go.
 type execService struct {
 	nodev1.UnimplementedExecServiceServer
-	pods       runs.Pods
+	entrance   runs.Entrance
 	containers runs.Containers
 }
 
@@ -36,7 +36,7 @@ func (s *execService) Run(ctx context.Context, r *nodev1.RunRequest) (*nodev1.Ru
 			timeout, maxRunTimeout, node.ErrInvalid)
 	}
 	key := node.Key{Namespace: r.GetNamespace(), Name: r.GetName()}
-	run, err := runs.ForCommand(s.pods, key, r.GetContainer(), r.GetCommand())
+	run, err := s.entrance.ForCommand(ctx, key, r.GetContainer(), r.GetCommand())
 	if err != nil {
 		return nil, err
 	}

@@ -35,7 +35,7 @@ func (s *execService) Exec(stream execServerStream) error {
 		return fmt.Errorf("exec: the first message must name a container and a command: %w", node.ErrInvalid)
 	}
 	key := node.Key{Namespace: start.GetNamespace(), Name: start.GetName()}
-	run, err := runs.ForCommand(s.pods, key, start.GetContainer(), start.GetCommand())
+	run, err := s.entrance.ForCommand(stream.Context(), key, start.GetContainer(), start.GetCommand())
 	if err != nil {
 		return err
 	}

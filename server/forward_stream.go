@@ -24,7 +24,7 @@ func (s *execService) PortForward(stream forwardServerStream) error {
 		return fmt.Errorf("forward port %d: the first message must name a port between 1 and 65535: %w",
 			port, node.ErrInvalid)
 	}
-	view, err := runs.Pod(s.pods, node.Key{Namespace: start.GetNamespace(), Name: start.GetName()})
+	view, err := runs.Pod(s.entrance.Pods, node.Key{Namespace: start.GetNamespace(), Name: start.GetName()})
 	if err != nil {
 		return err
 	}

@@ -22,8 +22,8 @@ type manifestService struct {
 var _ nodev1.ManifestsServiceServer = (*manifestService)(nil)
 
 // Apply makes the bundle the desired state of its pods and objects.
-func (s *manifestService) Apply(_ context.Context, r *nodev1.ApplyRequest) (*nodev1.ApplyResponse, error) {
-	deliveries, err := deliver(r.GetManifest(), s.limit, manifest.Options{IfEmpty: howToSend})
+func (s *manifestService) Apply(ctx context.Context, r *nodev1.ApplyRequest) (*nodev1.ApplyResponse, error) {
+	deliveries, err := deliver(ctx, r.GetManifest(), s.limit, manifest.Options{IfEmpty: howToSend})
 	if err != nil {
 		return nil, err
 	}
@@ -38,8 +38,8 @@ func (s *manifestService) Apply(_ context.Context, r *nodev1.ApplyRequest) (*nod
 }
 
 // Plan returns what Apply would do.
-func (s *manifestService) Plan(_ context.Context, r *nodev1.PlanRequest) (*nodev1.PlanResponse, error) {
-	deliveries, err := deliver(r.GetManifest(), s.limit, manifest.Options{IfEmpty: howToSend})
+func (s *manifestService) Plan(ctx context.Context, r *nodev1.PlanRequest) (*nodev1.PlanResponse, error) {
+	deliveries, err := deliver(ctx, r.GetManifest(), s.limit, manifest.Options{IfEmpty: howToSend})
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func checkSize(text string, limit int) error {
 }
 
 // deliver decodes a bundle for the intake.
-func deliver(text string, limit int, opts manifest.Options) ([]intake.Delivery, error) {
+func deliver(ctx context.Context, text string, limit int, opts manifest.Options) ([]intake.Delivery, error) {
 	if err := checkSize(text, limit); err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func deliver(text string, limit int, opts manifest.Options) ([]intake.Delivery, 
 	}
 	deliveries := make([]intake.Delivery, len(docs))
 	for i, doc := range docs {
-		deliveries[i] = intake.Delivery{Pod: doc.Pod, Object: doc.Object, Document: doc.Index}
+		deliveries[i] = intake.Delivery{Pod: doc.Pod, Object: doc.Object, Document: doc.Index, By: poster(ctx)}
 	}
 	return deliveries, nil
 }

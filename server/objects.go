@@ -67,8 +67,8 @@ func (s objects) list(kind node.ObjectKind, namespace string) ([]*node.Object, i
 
 // put applies the manifest of the one object that the path names. The answer repeats no
 // value of a Secret.
-func (s objects) put(ref node.ObjectRef, text string) (*nodev1.Outcome, shown, error) {
-	deliveries, err := deliver(text, s.limit, manifest.Options{Namespace: ref.Namespace})
+func (s objects) put(ctx context.Context, ref node.ObjectRef, text string) (*nodev1.Outcome, shown, error) {
+	deliveries, err := deliver(ctx, text, s.limit, manifest.Options{Namespace: ref.Namespace})
 	if err != nil {
 		return nil, shown{}, err
 	}

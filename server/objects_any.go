@@ -71,12 +71,12 @@ func (s *objectService) GetObject(ctx context.Context, r *nodev1.GetObjectReques
 }
 
 // PutObject applies the manifest of the one object that the path names.
-func (s *objectService) PutObject(_ context.Context, r *nodev1.PutObjectRequest) (*nodev1.PutObjectResponse, error) {
+func (s *objectService) PutObject(ctx context.Context, r *nodev1.PutObjectRequest) (*nodev1.PutObjectResponse, error) {
 	ref, err := refOf(r)
 	if err != nil {
 		return nil, err
 	}
-	outcome, taken, err := s.put(ref, r.GetManifest())
+	outcome, taken, err := s.put(ctx, ref, r.GetManifest())
 	if err != nil {
 		return nil, err
 	}

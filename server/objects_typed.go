@@ -43,8 +43,8 @@ func (s typed[M]) one(ctx context.Context, namespace, name string) (*M, error) {
 	return s.show(found)
 }
 
-func (s typed[M]) take(namespace, name, manifest string) (*nodev1.Outcome, *M, error) {
-	outcome, taken, err := s.put(s.ref(namespace, name), manifest)
+func (s typed[M]) take(ctx context.Context, namespace, name, manifest string) (*nodev1.Outcome, *M, error) {
+	outcome, taken, err := s.put(ctx, s.ref(namespace, name), manifest)
 	if err != nil {
 		return nil, nil, err
 	}

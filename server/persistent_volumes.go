@@ -30,9 +30,9 @@ func (s *volumeService) GetPersistentVolume(
 }
 
 func (s *volumeService) PutPersistentVolume(
-	_ context.Context, r *nodev1.PutPersistentVolumeRequest,
+	ctx context.Context, r *nodev1.PutPersistentVolumeRequest,
 ) (*nodev1.PutPersistentVolumeResponse, error) {
-	outcome, taken, err := s.take("", r.GetName(), r.GetManifest())
+	outcome, taken, err := s.take(ctx, "", r.GetName(), r.GetManifest())
 	return &nodev1.PutPersistentVolumeResponse{Outcome: outcome, PersistentVolume: taken}, err
 }
 

@@ -110,7 +110,7 @@ func (s *podService) phase(v store.View) corev1.PodPhase {
 // PutPod applies the manifest of the one pod that the path names.
 func (s *podService) PutPod(ctx context.Context, r *nodev1.PutPodRequest) (*nodev1.PutPodResponse, error) {
 	key := node.Key{Namespace: r.GetNamespace(), Name: r.GetName()}
-	deliveries, err := deliver(r.GetManifest(), s.limit, manifest.Options{Namespace: key.Namespace})
+	deliveries, err := deliver(ctx, r.GetManifest(), s.limit, manifest.Options{Namespace: key.Namespace})
 	if err != nil {
 		return nil, err
 	}

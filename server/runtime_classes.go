@@ -29,9 +29,9 @@ func (s *runtimeClassService) GetRuntimeClass(
 }
 
 func (s *runtimeClassService) PutRuntimeClass(
-	_ context.Context, r *nodev1.PutRuntimeClassRequest,
+	ctx context.Context, r *nodev1.PutRuntimeClassRequest,
 ) (*nodev1.PutRuntimeClassResponse, error) {
-	outcome, taken, err := s.take("", r.GetName(), r.GetManifest())
+	outcome, taken, err := s.take(ctx, "", r.GetName(), r.GetManifest())
 	return &nodev1.PutRuntimeClassResponse{Outcome: outcome, RuntimeClass: taken}, err
 }
 

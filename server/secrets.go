@@ -29,9 +29,9 @@ func (s *secretService) GetSecret(
 }
 
 func (s *secretService) PutSecret(
-	_ context.Context, r *nodev1.PutSecretRequest,
+	ctx context.Context, r *nodev1.PutSecretRequest,
 ) (*nodev1.PutSecretResponse, error) {
-	outcome, taken, err := s.take(r.GetNamespace(), r.GetName(), r.GetManifest())
+	outcome, taken, err := s.take(ctx, r.GetNamespace(), r.GetName(), r.GetManifest())
 	return &nodev1.PutSecretResponse{Outcome: outcome, Secret: taken}, err
 }
 

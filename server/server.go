@@ -132,7 +132,7 @@ func newServices(cfg Config, stopped <-chan struct{}) services {
 			now: cfg.Now, limit: limit, stopped: stopped,
 		},
 		logs:    &logService{runs: logs, now: cfg.Now},
-		exec:    &execService{pods: state.Store, containers: machine.Containers},
+		exec:    &execService{entrance: entrance(state), containers: machine.Containers},
 		events:  &eventService{store: state.Store, events: state.Events, stopped: stopped},
 		images:  &imageService{images: machine.Images, idle: cfg.Front.Limits.ImportIdle, stopped: stopped},
 		objects: newObjectServices(kept, stopped),

@@ -29,9 +29,9 @@ func (s *trustBundleService) GetClusterTrustBundle(
 }
 
 func (s *trustBundleService) PutClusterTrustBundle(
-	_ context.Context, r *nodev1.PutClusterTrustBundleRequest,
+	ctx context.Context, r *nodev1.PutClusterTrustBundleRequest,
 ) (*nodev1.PutClusterTrustBundleResponse, error) {
-	outcome, taken, err := s.take("", r.GetName(), r.GetManifest())
+	outcome, taken, err := s.take(ctx, "", r.GetName(), r.GetManifest())
 	return &nodev1.PutClusterTrustBundleResponse{Outcome: outcome, ClusterTrustBundle: taken}, err
 }
 

@@ -9,6 +9,7 @@ import (
 	"k8s.io/utils/cpuset"
 
 	"nodal/node/health"
+	"nodal/node/policy"
 )
 
 // Config holds every setting that has an effect, resolved and checked, in one struct for each part that takes
@@ -17,6 +18,7 @@ type Config struct {
 	Node     Node
 	Dirs     Dirs
 	Pods     Pods
+	Policy   policy.Policy // what pods may ask of the machine
 	Runtime  Runtime
 	Cgroups  Cgroups
 	Reserved Reserved

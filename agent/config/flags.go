@@ -33,6 +33,7 @@ type Options struct {
 	CloudProvider    string
 	KernelTunables   string
 	Version          bool
+	Policy           PolicyFlags
 
 	// Kubelet receives the flags that stand for a field of the file.
 	Kubelet kubelet.KubeletConfiguration
@@ -63,6 +64,7 @@ func Flags(fs *pflag.FlagSet, o *Options) {
 	fs.StringVar(&o.RootDir, "root-dir", DefaultRoot, "`directory` of all data of the node")
 	fs.StringVar(&o.CertDir, "cert-dir", "", "`directory` of certificates (default: <root-dir>/pki)")
 	fs.StringVar(&o.Socket, "socket", DefaultSocket, "unix socket `path` of the node API; empty for none")
+	policyFlags(fs, &o.Policy)
 
 	for field, s := range fieldSettings() {
 		if s.flag != "" {
@@ -75,6 +77,15 @@ func Flags(fs *pflag.FlagSet, o *Options) {
 	for _, r := range refusedFlags {
 		fs.Func(r.name, "", r.refuse)
 	}
+}
+
+func policyFlags(fs *pflag.FlagSet, f *PolicyFlags) {
+	all := []string{"*"}
+	fs.StringSliceVar(&f.Levels, "pod-security", nil, "Pod Security `levels` (privileged, baseline, restricted) of admin, operator, cluster, file, url and of namespaces: operator=privileged,namespace/prod=restricted; the stricter one of poster and namespace counts (default: operator=baseline, all others privileged)")
+	fs.BoolVar(&f.AllowPrivileged, "allow-privileged", true, "accept pods with privileged containers")
+	fs.StringSliceVar(&f.HostNetwork, "host-network-sources", all, "`sources` whose pods may use the machine's network: api, cluster, file, url; * for all")
+	fs.StringSliceVar(&f.HostPID, "host-pid-sources", all, "`sources` whose pods may see the machine's processes, in the same form")
+	fs.StringSliceVar(&f.HostIPC, "host-ipc-sources", all, "`sources` whose pods may use the machine's IPC, in the same form")
 }
 
 // dashes lets --root_dir mean --root-dir, as upstream does.

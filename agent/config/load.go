@@ -114,6 +114,9 @@ func resolve(o *Options, addressGiven bool) (*Config, error) {
 	if c.Pods, err = resolvePods(k); err != nil {
 		return nil, err
 	}
+	if c.Policy, err = resolvePolicy(o.Policy); err != nil {
+		return nil, err
+	}
 	if c.Runtime.PodCIDRs, err = podCIDRs(k.PodCIDR); err != nil {
 		return nil, err
 	}

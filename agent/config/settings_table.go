@@ -145,6 +145,13 @@ var sections = []section{
 		{"singleProcessOOMKill", "", nil, nil, ""},
 		{"userNamespaces", "", nil, nil, ""},
 	}},
+	{"Policy", []setting{
+		{flag: "pod-security"},
+		{flag: "allow-privileged"},
+		{flag: "host-network-sources"},
+		{flag: "host-pid-sources"},
+		{flag: "host-ipc-sources"},
+	}},
 	{"Pod sources other than the API", []setting{
 		{"staticPodPath", "pod-manifest-path", nil, nil,
 			"`path` of a directory of pod manifests, or of one manifest"},

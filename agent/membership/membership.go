@@ -202,7 +202,7 @@ func (m *Membership) Guard(c *auth.Config) {
 // join runs the cluster's member over a connection to the node's API.
 func (m *Membership) join(ctx context.Context, api *rest.Config, conn grpc.ClientConnInterface) error {
 	c := m.config.Cluster
-	ctx = auth.NewContext(ctx, auth.Identity{Name: "cluster", Role: auth.RoleAdmin, Via: "process"})
+	ctx = auth.NewContext(ctx, auth.Identity{Name: "cluster", Role: auth.RoleAdmin, Via: auth.ViaProcess})
 	return member.Run(ctx, member.Config{
 		NodeName: m.config.NodeName, Register: c.Register, Taints: c.Taints, ProviderID: c.ProviderID,
 		ExternalCloud: c.ExternalCloud, MaxImages: c.MaxImages, KubeletPort: int32(m.config.Port),

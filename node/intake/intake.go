@@ -16,6 +16,7 @@ import (
 	"nodal/node/life"
 	"nodal/node/manifest"
 	"nodal/node/offer"
+	"nodal/node/policy"
 	"nodal/node/storage"
 	"nodal/node/store"
 )
@@ -28,6 +29,7 @@ type Intake struct {
 	Offer   func() offer.Offer   // reads what the node offers to pods now; nil means that it offers all and counts nothing
 	Present func() admit.Present // the node's state; nil if it is unknown
 	Storage storage.Keeper
+	Policy  policy.Policy
 	Sources map[node.Source]string // the configured ones, with their places; nil allows any
 	// Preempted is called for each pod that has to end for a critical one, with the resource which
 	// that one lacked. nil disables it.
@@ -37,11 +39,12 @@ type Intake struct {
 // Delivery is one pod, or object that pods use, decoded, defaulted and valid, and where
 // it came from.
 type Delivery struct {
-	Pod      *corev1.Pod  // nil where it is an object
-	Object   *node.Object // nil where it is a pod
-	Origin   string       // the file or URL; empty for the API
-	Document int          // its place in the bundle
-	Since    *int64       // the object of its name must not have changed after this revision
+	Pod      *corev1.Pod   // nil where it is an object
+	Object   *node.Object  // nil where it is a pod
+	Origin   string        // the file or URL; empty for the API
+	By       policy.Poster // the caller of the API; empty means the one that the source implies
+	Document int           // its place in the bundle
+	Since    *int64        // the object of its name must not have changed after this revision
 }
 
 // Outcome says what was done with one pod or object, or would be done.
@@ -189,9 +192,10 @@ func (in Intake) applyOne(tx *store.Tx, d Delivery, now time.Time) (Outcome, err
 	return outcome, nil
 }
 
-// unfit checks a valid manifest against the pod that it would change.
+// unfit checks a valid manifest against the pod that it would change, and against the policy.
 func (in Intake) unfit(tx *store.Tx, d Delivery, current *node.Pod, verdict Verdict) []node.Violation {
-	return slices.Concat(ephemeral(d, current, verdict), classed(tx, d, verdict), in.ranked(tx, d, verdict))
+	return slices.Concat(
+		ephemeral(d, current, verdict), classed(tx, d, verdict), in.ranked(tx, d, verdict), in.beyond(d, verdict))
 }
 
 // heir returns the pod that holds the key once all deletions are through.

@@ -27,6 +27,9 @@ func (in Intake) applyObject(tx *store.Tx, d Delivery, now time.Time) (Outcome, 
 		return Outcome{}, err
 	}
 	if old == nil {
+		if wrong := in.beyond(d, Created); len(wrong) > 0 {
+			return Outcome{}, refusal(d, wrong)
+		}
 		made := d.Object.Clone()
 		made.Meta().UID = in.NewUID()
 		made.Meta().CreationTimestamp = metav1.NewTime(now.Truncate(time.Second))
@@ -42,6 +45,9 @@ func (in Intake) applyObject(tx *store.Tx, d Delivery, now time.Time) (Outcome, 
 	}
 	if err := permitted(d, old, outcome.Changes); err != nil {
 		return Outcome{}, err
+	}
+	if wrong := in.beyond(d, Updated); len(wrong) > 0 {
+		return Outcome{}, refusal(d, wrong)
 	}
 	tx.PutObject(next)
 	outcome.Verdict = Updated

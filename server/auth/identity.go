@@ -56,6 +56,7 @@ type Identity struct {
 }
 
 const (
+	ViaProcess   = "process" // a part of the agent itself
 	viaSocket    = "socket"
 	viaToken     = "token"
 	viaSession   = "session"

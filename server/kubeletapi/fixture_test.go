@@ -59,7 +59,7 @@ func needs(change func(*Config)) Config {
 	found := twoPods()
 	logs := runs.Logs{Pods: found, Files: &files{}}
 	cfg := Config{
-		Streams: Streams{Pods: found, Trace: trace.Off},
+		Streams: Streams{Entrance: runs.Entrance{Pods: found, May: anybody}, Trace: trace.Off},
 		Logs:    Logs{Runs: logs, Trace: trace.Off, Now: func() time.Time { return testNow }},
 		Figures: Figures{Log: slog.New(slog.DiscardHandler)},
 		Process: Process{Version: "v1", Now: func() time.Time { return testNow }, Log: slog.New(slog.DiscardHandler)},
@@ -68,6 +68,8 @@ func needs(change func(*Config)) Config {
 	change(&cfg)
 	return cfg
 }
+
+func anybody(context.Context, *corev1.Pod) error { return nil }
 
 // serve routes the paths, to callers with every right.
 func serve(cfg Config) http.Handler {

@@ -9,7 +9,6 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"nodal/node"
-	"nodal/server/runs"
 	"nodal/server/wire"
 )
 
@@ -21,7 +20,7 @@ func (s Streams) run(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	target, err := runs.ForCommand(s.Pods, view.Key, chi.URLParam(r, "container"), command)
+	target, err := s.Entrance.ForCommand(r.Context(), view.Key, chi.URLParam(r, "container"), command)
 	if err != nil {
 		wire.WriteText(w, runCode(err), err.Error())
 		return
@@ -43,8 +42,11 @@ func (s Streams) run(w http.ResponseWriter, r *http.Request) {
 // runCode returns 400 for a request that is wrong. All else upstream calls a failure of
 // its own, too.
 func runCode(err error) int {
-	if errors.Is(err, node.ErrInvalid) {
+	switch {
+	case errors.Is(err, node.ErrInvalid):
 		return http.StatusBadRequest
+	case errors.Is(err, node.ErrDenied):
+		return http.StatusForbidden
 	}
 	return http.StatusInternalServerError
 }

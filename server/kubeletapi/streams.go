@@ -18,7 +18,7 @@ import (
 
 // Streams connects clients with containers and pods.
 type Streams struct {
-	Pods       runs.Pods
+	Entrance   runs.Entrance
 	Containers runs.Containers
 	Trace      trace.Trace
 }
@@ -36,7 +36,7 @@ func (s Streams) exec(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	key, command := view.Key, r.URL.Query()["command"]
-	target, err := runs.ForCommand(s.Pods, key, chi.URLParam(r, "container"), command)
+	target, err := s.Entrance.ForCommand(r.Context(), key, chi.URLParam(r, "container"), command)
 	if err != nil {
 		wire.WriteText(w, runCode(err), err.Error())
 		return
@@ -54,7 +54,7 @@ func (s Streams) exec(w http.ResponseWriter, r *http.Request) {
 
 // named returns the pod that a path names, with its UID or without. It answers if there is none.
 func (s Streams) named(w http.ResponseWriter, r *http.Request) (store.View, bool) {
-	view, ok := s.Pods.View(node.Key{Namespace: chi.URLParam(r, "namespace"), Name: chi.URLParam(r, "pod")})
+	view, ok := s.Entrance.Pods.View(node.Key{Namespace: chi.URLParam(r, "namespace"), Name: chi.URLParam(r, "pod")})
 	uid := chi.URLParam(r, "uid")
 	if !ok || uid != "" && uid != string(view.Slot.Pod.UID()) {
 		wire.WriteText(w, http.StatusNotFound, "pod does not exist")
@@ -76,7 +76,7 @@ func (s Streams) attach(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	container := chi.URLParam(r, "container")
-	target, err := runs.Running(s.Pods, view.Key, container)
+	target, err := s.Entrance.Running(r.Context(), view.Key, container)
 	if err != nil {
 		wire.WriteText(w, runCode(err), err.Error())
 		return

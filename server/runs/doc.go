@@ -9,5 +9,5 @@
 // The services of the API and the kubelet's own paths ask the same questions here, and
 // put the errors into their own words. It writes to no client and starts nothing.
 //
-// Start reading at Running in run.go.
+// Start reading at Entrance in run.go.
 package runs

@@ -42,22 +42,34 @@ func Pod(pods Pods, key node.Key) (store.View, error) {
 	return view, nil
 }
 
+// Entrance leads into the running containers of pods.
+type Entrance struct {
+	Pods Pods
+	// May returns an error if the caller may not run commands in the pod.
+	May func(context.Context, *corev1.Pod) error
+}
+
 // ForCommand returns the run in which a command can run.
-func ForCommand(pods Pods, key node.Key, container string, command []string) (node.Container, error) {
+func (e Entrance) ForCommand(
+	ctx context.Context, key node.Key, container string, command []string,
+) (node.Container, error) {
 	if len(command) == 0 || command[0] == "" {
 		return node.Container{}, fmt.Errorf("run in container %q of pod %s: no command: %w", container, key, node.ErrInvalid)
 	}
-	return Running(pods, key, container)
+	return e.Running(ctx, key, container)
 }
 
-// Running returns the container's run that is still running.
-func Running(pods Pods, key node.Key, container string) (node.Container, error) {
-	view, err := Pod(pods, key)
+// Running returns the container's run that is still running, to a caller that may enter it.
+func (e Entrance) Running(ctx context.Context, key node.Key, container string) (node.Container, error) {
+	view, err := Pod(e.Pods, key)
 	if err != nil {
 		return node.Container{}, err
 	}
 	if Declared(view, container) == nil {
 		return node.Container{}, fmt.Errorf("container %q in pod %s: %w", container, key, node.ErrNotFound)
+	}
+	if err := e.May(ctx, view.Slot.Pod.Object); err != nil {
+		return node.Container{}, err
 	}
 	all := begun(view, container)
 	if len(all) == 0 || all[0].State != node.ContainerRunning {

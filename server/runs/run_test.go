@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -39,16 +40,23 @@ func TestARunIsFoundOnlyWhileItRuns(t *testing.T) {
 		key       node.Key
 		container string
 		want      error
+		may       func(context.Context, *corev1.Pod) error
 	}{
-		{"it runs", onePod{main("uid-2", running)}, web, "main", nil},
-		{"its newest run has ended", onePod{main("uid-2", exited), main("uid-2", running)}, web, "main", node.ErrConflict},
-		{"another pod's run has its name", onePod{main("uid-1", running)}, web, "main", node.ErrConflict},
-		{"it has no run", nil, web, "main", node.ErrConflict},
-		{"the pod declares no such container", nil, web, "none", node.ErrNotFound},
-		{"there is no such pod", nil, node.Key{Namespace: "default", Name: "none"}, "main", node.ErrNotFound},
+		{"it runs", onePod{main("uid-2", running)}, web, "main", nil, nil},
+		{"its newest run has ended", onePod{main("uid-2", exited), main("uid-2", running)}, web, "main", node.ErrConflict, nil},
+		{"another pod's run has its name", onePod{main("uid-1", running)}, web, "main", node.ErrConflict, nil},
+		{"it has no run", nil, web, "main", node.ErrConflict, nil},
+		{"the pod declares no such container", nil, web, "none", node.ErrNotFound, nil},
+		{"the caller may not enter it", onePod{main("uid-2", running)}, web, "main", node.ErrDenied,
+			func(context.Context, *corev1.Pod) error { return node.ErrDenied }},
+		{"there is no such pod", nil, node.Key{Namespace: "default", Name: "none"}, "main", node.ErrNotFound, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if _, err := Running(c.pods, c.key, c.container); !errors.Is(err, c.want) {
+			entrance := Entrance{Pods: c.pods, May: c.may}
+			if c.may == nil {
+				entrance.May = func(context.Context, *corev1.Pod) error { return nil }
+			}
+			if _, err := entrance.Running(t.Context(), c.key, c.container); !errors.Is(err, c.want) {
 				t.Errorf("got %v, want %v", err, c.want)
 			}
 		})

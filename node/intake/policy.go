@@ -1,0 +1,32 @@
+package intake
+
+import (
+	"nodal/node"
+	"nodal/node/policy"
+)
+
+// posters names the poster of pods that no caller of the API delivered.
+var posters = map[node.Source]policy.Poster{
+	node.SourceAPI: policy.Admin, node.SourceFile: policy.File, node.SourceURL: policy.URL,
+}
+
+func (in Intake) poster(d Delivery) policy.Poster {
+	if d.By != "" {
+		return d.By
+	}
+	return posters[in.Source]
+}
+
+// beyond returns what the delivery asks of the machine that its poster may not have. A
+// delivery that changes nothing asks for nothing.
+func (in Intake) beyond(d Delivery, verdict Verdict) []node.Violation {
+	switch {
+	case verdict == Unchanged:
+		return nil
+	case d.Object == nil:
+		return in.Policy.Check(d.Pod, in.poster(d))
+	case d.Object.Volume() != nil:
+		return in.Policy.CheckVolume(d.Object.Volume(), in.poster(d))
+	}
+	return nil
+}

@@ -1,0 +1,171 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/pod-security-admission/api"
+
+	"nodal/node"
+)
+
+// Poster names the ways by which pods reach the node.
+type Poster string
+
+const (
+	Admin    Poster = "admin"
+	Operator Poster = "operator"
+	Cluster  Poster = "cluster" // a Kubernetes API server, by the node's own membership
+	File     Poster = "file"
+	URL      Poster = "url"
+)
+
+// Posters lists all of them.
+var Posters = []Poster{Admin, Operator, Cluster, File, URL}
+
+// Level is one of the Pod Security Standards.
+type Level = api.Level
+
+const (
+	Privileged = api.LevelPrivileged
+	Baseline   = api.LevelBaseline
+	Restricted = api.LevelRestricted
+)
+
+// Policy holds what the node's owner allows. The zero value allows everything.
+type Policy struct {
+	Posters      map[Poster]Level // one that is missing is privileged
+	Namespaces   map[string]Level // one that is missing is privileged
+	NoPrivileged bool             // refuse privileged containers from every poster
+
+	HostNetwork, HostPID, HostIPC From
+}
+
+// From holds the posters that may do something. nil allows all of them.
+type From []Poster
+
+func (f From) has(by Poster) bool { return f == nil || slices.Contains(f, by) }
+
+// Check returns each rule that the pod breaks when it comes from by.
+func (p Policy) Check(pod *corev1.Pod, by Poster) []node.Violation {
+	violations := p.hostNamespaces(pod, by)
+	if p.NoPrivileged {
+		violations = append(violations, privileged(pod)...)
+	}
+	level, of := p.level(pod.Namespace, by)
+	return append(violations, broken(level, of, &pod.ObjectMeta, &pod.Spec)...)
+}
+
+// Enter returns an error that wraps node.ErrDenied if by may not run commands in the pod,
+// because by could not have posted it.
+func (p Policy) Enter(pod *corev1.Pod, by Poster) error {
+	violations := p.Check(pod, by)
+	if len(violations) == 0 {
+		return nil
+	}
+	first := violations[0]
+	return fmt.Errorf("pod %s: a command in it may do more than %s may post: %s: %s: %w",
+		node.KeyOf(pod), by, first.Field, first.Rule, node.ErrDenied)
+}
+
+// CheckVolume returns the field of a PersistentVolume that reaches the machine's own
+// files, unless by may use those in a pod as well. Through a claim such a volume would
+// give to every pod what a hostPath does.
+func (p Policy) CheckVolume(volume *corev1.PersistentVolume, by Poster) []node.Violation {
+	level := p.Posters[by]
+	if level == "" || level == Privileged {
+		return nil
+	}
+	field := ""
+	switch {
+	case volume.Spec.HostPath != nil:
+		field = "spec.hostPath"
+	case volume.Spec.Local != nil:
+		field = "spec.local"
+	default:
+		return nil
+	}
+	return []node.Violation{{Field: field, Rule: "opens the machine's own files" + forbids(level, posterOf(by)) + remedy}}
+}
+
+// level returns the stricter of two levels, and whose it is.
+func (p Policy) level(namespace string, by Poster) (Level, string) {
+	poster, space := p.Posters[by], p.Namespaces[namespace]
+	if strictness(space) > strictness(poster) {
+		return space, fmt.Sprintf("namespace %q", namespace)
+	}
+	return poster, posterOf(by)
+}
+
+func strictness(l Level) int { return slices.Index([]Level{Privileged, Baseline, Restricted}, l) }
+
+func posterOf(by Poster) string { return fmt.Sprintf("pods from %q", by) }
+
+func (p Policy) hostNamespaces(pod *corev1.Pod, by Poster) []node.Violation {
+	var violations []node.Violation
+	for _, switched := range []struct {
+		asked bool
+		from  From
+		field string
+		flag  string
+	}{
+		{pod.Spec.HostNetwork, p.HostNetwork, "spec.hostNetwork", "--host-network-sources"},
+		{pod.Spec.HostPID, p.HostPID, "spec.hostPID", "--host-pid-sources"},
+		{pod.Spec.HostIPC, p.HostIPC, "spec.hostIPC", "--host-ipc-sources"},
+	} {
+		if switched.asked && !switched.from.has(by) {
+			violations = append(violations, node.Violation{
+				Field: switched.field,
+				Rule:  fmt.Sprintf("is not allowed in %s; the node's %s allows it", posterOf(by), switched.flag),
+			})
+		}
+	}
+	return violations
+}
+
+func privileged(pod *corev1.Pod) []node.Violation {
+	var violations []node.Violation
+	check := func(list, name string, context *corev1.SecurityContext) {
+		if context != nil && context.Privileged != nil && *context.Privileged {
+			violations = append(violations, node.Violation{
+				Field: fmt.Sprintf("spec.%s[%s].securityContext.privileged", list, name),
+				Rule:  "is not allowed on this node; --allow-privileged allows it",
+			})
+		}
+	}
+	for _, c := range pod.Spec.InitContainers {
+		check("initContainers", c.Name, c.SecurityContext)
+	}
+	for _, c := range pod.Spec.Containers {
+		check("containers", c.Name, c.SecurityContext)
+	}
+	for _, c := range pod.Spec.EphemeralContainers {
+		check("ephemeralContainers", c.Name, c.SecurityContext)
+	}
+	return violations
+}
+
+const remedy = "; an admin may post it, or the node's --pod-security may allow it"
+
+func forbids(level Level, of string) string {
+	return fmt.Sprintf(", which the level %q of %s forbids", level, of)
+}
+
+// broken returns a violation for each rule of the level that the pod breaks.
+func broken(level Level, of string, meta *metav1.ObjectMeta, spec *corev1.PodSpec) []node.Violation {
+	var violations []node.Violation
+	for _, rule := range rulesOf(level) {
+		result := rule.check(meta, spec)
+		if result.Allowed {
+			continue
+		}
+		text := result.ForbiddenReason
+		if result.ForbiddenDetail != "" {
+			text += " (" + result.ForbiddenDetail + ")"
+		}
+		violations = append(violations, node.Violation{Field: rule.field, Rule: text + forbids(level, of) + remedy})
+	}
+	return violations
+}
