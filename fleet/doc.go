@@ -14,7 +14,7 @@
 //	store.go   the part of etcd's API that is needed
 //
 // Nothing is removed before both sides have been read whole. Pods that came this way carry their key as an annotation.
-// So a process that starts anew knows its pods, and leaves alone the pods of other clients.
+// So a process that restarts knows its pods, and leaves alone the pods of other clients.
 //
 // Start reading at Run in fleet.go.
 package fleet

@@ -122,7 +122,7 @@ type (
 		Container string
 		Attempt   uint32
 	}
-	// StartOver journals that all containers of the pod begin anew.
+	// StartOver journals that all containers of the pod start over.
 	StartOver struct {
 		Container string    // that has the rule
 		Restarts  []Restart // the runs that have to end

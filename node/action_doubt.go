@@ -3,7 +3,7 @@ package node
 import "maps"
 
 // An action that fails may leave it open how things are. Doubt takes that out of what is known, so that it is found
-// out or done anew.
+// out or done again.
 
 // Doubt forgets all parts of a facility if a set-up that fails may have changed them.
 func (a SetUp) Doubt(o *Observed) {

@@ -2,7 +2,7 @@ package node
 
 import "time"
 
-// PluginSocket names a socket in the node's plugin registry. A socket that is made anew under
+// PluginSocket names a socket in the node's plugin registry. A socket that is made again under
 // the same name has another birth.
 type PluginSocket struct{ Name, Birth string }
 

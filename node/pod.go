@@ -80,7 +80,7 @@ const AnnotationFrom = "nodal.node/from"
 // Cluster is the value of AnnotationFrom.
 const Cluster = "cluster"
 
-// FromCluster says whether a cluster brought an object.
+// FromCluster reports whether a cluster brought an object.
 func FromCluster(object metav1.Object) bool {
 	return object.GetAnnotations()[AnnotationFrom] == Cluster
 }
@@ -117,15 +117,15 @@ type Deletion struct {
 // Deadline returns the moment from which the pod may be killed.
 func (d *Deletion) Deadline() time.Time { return d.Requested.Add(d.Grace) }
 
-// Restart asks that runs of a container up to Attempt end and begin anew.
+// Restart asks that runs of a container up to Attempt end and another begins.
 type Restart struct {
 	Container string `json:"Container"`
 	Attempt   uint32 `json:"Attempt"`
-	// All has every container of the pod begin anew, at once and from the first init
+	// All has every container of the pod start over, at once and from the first init
 	// container on, because a rule of one of them asks for it.
 	All   bool      `json:"All,omitempty"`
 	Cause bool      `json:"Cause,omitempty"` // the end of this very run is the cause
-	At    time.Time `json:"At,omitzero"`     // when all last began anew
+	At    time.Time `json:"At,omitzero"`     // when all last started over
 }
 
 // MergeRestarts adds more restarts to those that were asked for; of each container the last one

@@ -106,7 +106,7 @@ func TestViewersSeeNoValuesInEnvironments(t *testing.T) {
 			"/v1/pods?labelSelector=app%3Dtelling", "/v1/pods?fieldSelector=status.phase%3DRunning",
 		} {
 			t.Run(r.name+" "+path, func(t *testing.T) {
-				for range 2 { // the second is not rendered anew
+				for range 2 { // the second is not rendered again
 					judge(t, n.do(t, "GET", path, "", "Authorization", r.bearer).body, r.hidden)
 				}
 			})

@@ -24,7 +24,7 @@ const (
 	AllAtOnce         // stop sidecars together with the containers that they serve
 	HastyRemoval      // treat files as removed once their removal has begun
 	LinkAtStart       // link the logs of runs that are started, but not of runs that are found
-	SameSocket        // take the socket of a plugin that is made anew for the one before
+	SameSocket        // take the socket of a plugin that is made again for the one before
 	KeepLinks         // remove runs and leave the links to their logs
 )
 

@@ -35,7 +35,7 @@ func TestAPodLogsToDirectoriesOfItsOwn(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			for range 2 { // a container that is created anew has its directory
+			for range 2 { // a container that is created again has its directory
 				err := makeLogDir(logs, pod, "main")
 				if (err != nil) != (c.refused != "") || err != nil && !strings.Contains(err.Error(), c.refused) {
 					t.Fatalf("got %v, want %q", err, c.refused)

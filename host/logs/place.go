@@ -70,7 +70,7 @@ var (
 	errShared = errors.New("the file has another name elsewhere (a hard link)")
 )
 
-// openTries bounds how often a log is opened anew because it was rotated meanwhile.
+// openTries bounds the attempts to open a log: each may find that it was rotated meanwhile.
 const openTries = 5
 
 // open opens the log, or with a suffix one that was rotated away from it. Anything but a regular file with no name

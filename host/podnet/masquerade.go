@@ -12,8 +12,8 @@ import (
 
 const postrouting = "postrouting" // the table's one chain
 
-// masquerade gives packets of pods that leave the machine its address. The node alone uses the table, and makes it
-// anew in one transaction: no packet meets half of it.
+// masquerade gives packets of pods that leave the machine its address. The node alone uses the table, and
+// replaces it in one transaction: no packet meets half of it.
 //
 //	ip saddr S ip daddr != S masquerade
 //	ip saddr S ct status dnat masquerade

@@ -48,7 +48,7 @@ func fullReferences(chosen string, own []string) ([]string, error) {
 	return full, nil
 }
 
-// isBareTag says whether an annotation holds only a tag, which names no image.
+// isBareTag reports whether an annotation holds only a tag, which names no image.
 func isBareTag(reference string) bool { return !strings.ContainsAny(reference, "/:") }
 
 // What runtimes take for the parts of a name. The library above takes more, such as parts that are dots.

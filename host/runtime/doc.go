@@ -23,7 +23,7 @@
 //
 // The digests in the bundle's index say whether an unpacked file is whole. They are compared before every start of
 // containerd, so unpacking needs neither a marker of success nor an fsync: a file that a kill, a full disk or a power
-// cut has left is noticed and laid down anew.
+// cut has left is noticed and unpacked again.
 //
 // # Life of the child
 //

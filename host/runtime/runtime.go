@@ -48,7 +48,7 @@ type Network interface {
 
 // Reasons of events.
 const (
-	Repaired = "RuntimeRepaired" // damaged files of the bundle were laid down anew
+	Repaired = "RuntimeRepaired" // damaged files of the bundle were unpacked again
 	Started  = "RuntimeStarted"
 	Adopted  = "RuntimeAdopted" // one that ran already
 	Exited   = "RuntimeExited"

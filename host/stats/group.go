@@ -114,7 +114,7 @@ func (g *group) swapLimit(r *reader) (limit uint64, bounded bool) {
 	return both - min(both, memory), 0 < both && both < 1<<62
 }
 
-// relist is the pause after which version 1 lists the processes of an open file anew:
+// relist is the pause after which version 1 updates the list of processes of an open file:
 // the kernel keeps the list for a second after a read.
 const relist = time.Second + 50*time.Millisecond
 

@@ -11,7 +11,7 @@ import (
 	"nodal/node/store"
 )
 
-// asked collects anew.
+// asked collects again.
 func asked(t *testing.T, c *Collector) *collection {
 	t.Helper()
 	c.usage.taken, c.whole.taken = time.Time{}, time.Time{}

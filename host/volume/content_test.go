@@ -225,7 +225,7 @@ func TestAWriteGoesOnAfterACrash(t *testing.T) {
 	}
 }
 
-// Whoever reads through ..data sees one version or the other.
+// A reader through ..data sees one version or the other.
 func TestAChangeIsSeenWholeOrNotAtAll(t *testing.T) {
 	b := newBench(t)
 	version := func(v string) { b.post(configMap("settings", map[string]string{"a": v, "b": v})) }

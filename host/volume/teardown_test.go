@@ -64,8 +64,8 @@ func TestTearDownTakesStackedAndNestedMounts(t *testing.T) {
 	}
 }
 
-// What is mounted belongs to somebody else, so its files stay even if they cannot
-// be unmounted.
+// Files below a mount do not belong to the volume, so they stay even if it cannot be
+// unmounted.
 func TestABusyMountKeepsItsFiles(t *testing.T) {
 	b := newBench(t)
 	host := t.TempDir()

@@ -7,7 +7,7 @@
 // It is pure and asked once in a pod's life, in the transaction that takes the
 // pod in: of two pods that compete for the last CPU exactly one is refused, and
 // no crash or restart asks again. A refused pod has failed; it stays to be seen
-// until it is deleted or applied anew. For a critical pod that is refused for want of
+// until it is deleted or applied again. For a critical pod that is refused for want of
 // resources, or for a port of a pod that ends, Preempt names the pods that it has to wait for.
 //
 // The node offers the part of the machine that is not reserved; see Machine and Reserved in offer.go. Present

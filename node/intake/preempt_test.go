@@ -30,7 +30,7 @@ func (b *bench) view(name string) *node.Slot {
 	return view.Slot
 }
 
-// ends says whether a pod has to make way.
+// ends reports whether a pod has to make way.
 func (b *bench) ends(name string) bool {
 	t := b.view(name).Termination
 	return t != nil && t.Reason == node.Preempting && t.Message == "Preempted in order to admit critical pod" && t.Grace == 0

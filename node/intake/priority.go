@@ -15,7 +15,7 @@ import (
 // A pod takes its priority from its class when it is accepted, by the rules of Kubernetes'
 // Priority admission plugin: the class may go afterwards, the pod stays what it is.
 
-// ranks says whether the node gives a pod its priority. Static pods pass no admission in
+// ranks reports whether the node gives a pod its priority. Static pods pass no admission in
 // Kubernetes, and a cluster has given its pods theirs.
 func (in Intake) ranks(object *corev1.Pod) bool {
 	return in.Source == node.SourceAPI && !node.FromCluster(object)

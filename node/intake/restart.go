@@ -9,14 +9,14 @@ import (
 	"nodal/node/store"
 )
 
-// RestartRequest asks that containers of a pod end their present runs and start anew.
+// RestartRequest asks that containers of a pod end their present runs and start again.
 type RestartRequest struct {
 	Key       node.Key
 	UID       types.UID // only this pod, when set
 	Container string    // every one, when empty
 }
 
-// Restart makes the containers end within their grace period and begin anew.
+// Restart makes the containers end within their grace period and start again.
 func (in Intake) Restart(r RestartRequest) error {
 	view, ok := in.Store.View(r.Key)
 	if !ok {

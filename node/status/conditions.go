@@ -184,7 +184,7 @@ func (d *deriver) wasReady(c *corev1.Container) bool {
 }
 
 // initialisedSince returns when the last init container ended, or the last sidecar first started.
-// Another sandbox begins that anew.
+// With another sandbox that starts over.
 func (d *deriver) initialisedSince() time.Time {
 	since := d.lastEnd(d.life.RunsOnce)
 	if s := d.got.NewestSandbox(d.pod.UID()); s != nil && s.Attempt > 0 && len(d.spec.InitContainers) > 0 {

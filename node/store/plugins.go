@@ -27,7 +27,7 @@ func NewPlugins(served ...string) *Plugins {
 	return &Plugins{served: served, known: map[node.PluginSocket]*node.Plugin{}}
 }
 
-// Serves says whether plugins of a type are registered.
+// Serves reports whether plugins of a type are registered.
 func (b *Plugins) Serves(kind string) bool { return slices.Contains(b.served, kind) }
 
 // Found says which sockets there are now. The others are gone.

@@ -7,7 +7,7 @@ import (
 	"nodal/node"
 )
 
-// rang says whether a board has news, after what was done to it.
+// rang reports whether do gave a board news.
 func rang(b *Plugins, do func()) bool {
 	changed, before := b.Changed(), b.Revision()
 	do()

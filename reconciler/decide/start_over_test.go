@@ -8,7 +8,7 @@ import (
 	"nodal/node"
 )
 
-// ruled has all containers begin anew when one ends with a code; its own policy is Never.
+// ruled has all containers start over when one ends with a code; its own policy is Never.
 func ruled(name string, code int32) option {
 	return func(s *scene) {
 		policy := corev1.ContainerRestartPolicyNever
@@ -27,7 +27,7 @@ func ruled(name string, code int32) option {
 	}
 }
 
-// over marks the newest runs of containers as those that all begin anew after; app is why.
+// over marks the newest runs of containers as those after which all start over; app is why.
 func over(names ...string) option {
 	return func(s *scene) {
 		for _, name := range names {

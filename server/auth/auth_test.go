@@ -73,7 +73,7 @@ func chain(t *testing.T, base string) []*x509.Certificate {
 	return []*x509.Certificate{p.cert}
 }
 
-// foreign makes an authority of somebody else and a client certificate under it.
+// foreign makes an authority that the node does not know, and a client certificate under it.
 func foreign(t *testing.T, organisation string) (caFile string, client []*x509.Certificate) {
 	t.Helper()
 	dir, now := t.TempDir(), time.Now()

@@ -63,7 +63,7 @@
 // To rotate a token remove credentials/<name>.token and call Bootstrap again, as
 // each start does: the new token replaces the old. Certificates cannot be revoked
 // one by one: remove pki/ca.crt, and the next Bootstrap makes a new authority and
-// every certificate under it anew. Call Bootstrap daily as well, so that an agent
+// new certificates under it. Call Bootstrap daily as well, so that an agent
 // that never restarts renews its certificates; files are read again as they
 // change, and no listener has to restart.
 //

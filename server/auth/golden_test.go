@@ -39,7 +39,7 @@ func TestAGoldenSessionGoesOn(t *testing.T) {
 		len(got.Identity.Groups)+len(got.Identity.Extra) != 2 || got.Token != "t" || !got.Expires.Equal(day.Add(24*time.Hour)) {
 		t.Errorf("got %+v, %t; want alice as she was", got, ok)
 	}
-	begun(t, s, alice, day) // which writes the file anew
+	begun(t, s, alice, day) // which rewrites the file
 	if again, ok := newSessions(file, slog.New(slog.DiscardHandler)).find("hello", "node", day); !ok || again.Identity.UID != "u" {
 		t.Errorf("after another has begun: %+v, %t; want alice as she was", again, ok)
 	}

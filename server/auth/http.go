@@ -27,7 +27,7 @@ func (a *Authenticator) HTTP(next, refused http.Handler) http.Handler {
 }
 
 // Knows reports whether the request proves an identity, by its headers or its connection. A
-// caller that is welcome only because everybody is proves none, unless everybody is an admin.
+// caller that is welcome only because every caller is proves none, unless each is an admin.
 func (a *Authenticator) Knows(r *http.Request) bool {
 	id, err := a.proven(r.Context(), requestEvidence(r))
 	switch {

@@ -9,7 +9,7 @@ import (
 )
 
 // Limiter bounds how many streams one identity holds at a time, so that one forgotten
-// script cannot take the node's memory. The zero value refuses everybody.
+// script cannot take the node's memory. The zero value refuses every stream.
 type Limiter struct {
 	Max int
 

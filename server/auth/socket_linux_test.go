@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// connectAs dials path from a thread that has become somebody else. The thread ends with
+// connectAs dials path from a thread that has become another user. The thread ends with
 // its goroutine, so that nothing else runs under the borrowed identity.
 func connectAs(t *testing.T, path string, uid, gid int, groups []int) {
 	t.Helper()

@@ -2,7 +2,7 @@ package listen
 
 import "time"
 
-// Limits of a connection, whoever is at its other end.
+// Limits of every connection.
 const (
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 90 * time.Second

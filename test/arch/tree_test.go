@@ -36,23 +36,7 @@ func parse(t *testing.T, tree fs.FS) []goFile {
 	t.Helper()
 	fset := token.NewFileSet()
 	var files []goFile
-	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() {
-			if skipped(name) {
-				return fs.SkipDir
-			}
-			return nil
-		}
-		if path.Ext(name) != ".go" {
-			return nil
-		}
-		source, err := fs.ReadFile(tree, name)
-		if err != nil {
-			return err
-		}
+	err := eachFile(tree, []string{".go"}, func(name string, source []byte) error {
 		syntax, err := parser.ParseFile(fset, name, source, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
 			return err
@@ -72,6 +56,25 @@ func parse(t *testing.T, tree fs.FS) []goFile {
 		t.Fatalf("parse the tree: %v", err)
 	}
 	return files
+}
+
+// eachFile reads the hand-written files of a tree that have one of the extensions.
+func eachFile(tree fs.FS, extensions []string, visit func(name string, source []byte) error) error {
+	return fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && skipped(name):
+			return fs.SkipDir
+		case d.IsDir() || !slices.Contains(extensions, path.Ext(name)):
+			return nil
+		}
+		source, err := fs.ReadFile(tree, name)
+		if err != nil {
+			return err
+		}
+		return visit(name, source)
+	})
 }
 
 // skipped directories hold generated code, other people's code or data.

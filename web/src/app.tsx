@@ -108,7 +108,7 @@ function Header() {
   );
 }
 
-/** blink is how long a connection may be lost before the page says so: most come back without any loss. */
+/** blink is the time without a connection before the page says so: most connections come back sooner. */
 const blink = 2000;
 
 function LinkState() {

@@ -15,5 +15,5 @@
 // # Where things are
 //
 // Start reading at Node.Container in container.go and Node.Sandbox in sandbox.go. testdata holds pods beside their
-// configurations; go test -update ./host/cri/spec writes the configurations anew.
+// configurations; go test -update ./host/cri/spec rewrites the configurations.
 package spec

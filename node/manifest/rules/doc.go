@@ -1,4 +1,4 @@
-// Package rules says whether an object is valid: it holds the rules that Kubernetes'
+// Package rules decides whether an object is valid: it holds the rules that Kubernetes'
 // API server applies when an object is created, and those by which this node goes
 // further. It is pure, changes nothing, and needs objects that have their defaults.
 //

@@ -34,7 +34,7 @@ export function extend(track: Track, usage: Usage | undefined): Track {
   };
 }
 
-/** Use is what a pod uses now, as far as it is known. */
+/** Use holds the present usage of a pod, as far as it is known. */
 export interface Use {
   cores: number | null;
   memory: number | null;

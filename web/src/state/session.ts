@@ -126,7 +126,7 @@ export async function signOut(): Promise<void> {
   }
 }
 
-// A known user who is refused was revoked, or was away for too long.
+// A known user whose request is refused was revoked, or was away for too long.
 refusals.addEventListener("refused", () => {
   if (!session.value) return;
   leave();
