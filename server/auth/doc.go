@@ -58,8 +58,9 @@
 //	credentials/<role>.crt .key   a client certificate
 //
 // To revoke a token remove pki/tokens/<name>.json: it fails within a second, and its
-// open streams end soon after, as they do when a session ends (standing.go). It stays revoked over restarts for as long as its .token file lies
-// there, because only a missing .token file makes Bootstrap issue a new one.
+// open streams end soon after, as they do when a session ends (standing.go). It stays
+// revoked over restarts for as long as its .token file is there, because only a missing
+// .token file makes Bootstrap issue a new one.
 // To rotate a token remove credentials/<name>.token and call Bootstrap again, as
 // each start does: the new token replaces the old. Certificates cannot be revoked
 // one by one: remove pki/ca.crt, and the next Bootstrap makes a new authority and
