@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"log/slog"
 	"net"
@@ -31,6 +32,7 @@ type api struct {
 	server     *server.Server
 	guard      *auth.Authenticator
 	listen     config.Listen
+	tls        *tls.Config // versions and algorithms
 	supervisor notify.Supervisor
 	tasks      []task // that need the API
 	log        *slog.Logger
@@ -73,7 +75,12 @@ func expose(o Options, f facts, m memory, r runtime, p parts) (*api, error) {
 	counts := membership.Renewals{
 		Client: m.counts.ClientCertificate, Serving: m.counts.ServingCertificate(p.guard.Expires),
 	}
-	return &api{s, p.guard, l, f.supervisor, apiTasks(f.identity, f.cluster, s.Local(), counts), o.Log}, nil
+	return &api{s, p.guard, l, handshake(o.Config.Auth.TLS), f.supervisor, apiTasks(f.identity, f.cluster, s.Local(), counts), o.Log}, nil
+}
+
+// handshake returns the versions and algorithms for the TLS port.
+func handshake(t config.TLS) *tls.Config {
+	return &tls.Config{MinVersion: t.MinVersion, CipherSuites: t.CipherSuites, CurvePreferences: t.Curves}
 }
 
 // describe returns the server's view of a machine.
@@ -148,7 +155,7 @@ func (a *api) listeners() ([]listen.Source, error) {
 		places = append(places, listen.Source{Listener: socket})
 	}
 	if a.listen.Port != 0 {
-		secure, err := a.guard.TLS(nil)
+		secure, err := a.guard.TLS(a.tls)
 		if err != nil {
 			return nil, err
 		}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"crypto/tls"
 	"reflect"
 	"strings"
 	"testing"
@@ -30,5 +31,12 @@ func TestMachineIsDescribedToTheServer(t *testing.T) {
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+func TestTheSettingsOfTLSReachThePort(t *testing.T) {
+	got := handshake(config.TLS{MinVersion: tls.VersionTLS13, CipherSuites: []uint16{1}, Curves: []tls.CurveID{tls.X25519}})
+	if got.MinVersion != tls.VersionTLS13 || len(got.CipherSuites) != 1 || len(got.CurvePreferences) != 1 {
+		t.Errorf("got %d, %v, %v, want what is configured", got.MinVersion, got.CipherSuites, got.CurvePreferences)
 	}
 }

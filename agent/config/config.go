@@ -182,6 +182,7 @@ type Auth struct {
 	Mode         AuthMode
 	TLSCertFile  string
 	TLSKeyFile   string
+	TLS          TLS
 
 	// Used only if the node is a member of a cluster.
 	Tokens     bool          // the cluster checks tokens that the node does not know

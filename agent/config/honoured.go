@@ -32,6 +32,7 @@ func Unhonoured(c *Config) []string {
 	if !reflect.DeepEqual(c.given.kubelet.EvictionHard, plain.EvictionHard) {
 		names = append(names, "evictionHard (it reduces allocatable, and new pods are refused during a shortage, but no pod is evicted)")
 	}
+	names = append(names, unchosenSuites(&c.given.kubelet)...)
 	slices.Sort(names)
 	return names
 }

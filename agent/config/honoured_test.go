@@ -151,6 +151,9 @@ func TestEveryHonouredFieldDoesSomething(t *testing.T) {
 		"staticPodURL":                               "staticPodURL: http://x",
 		"staticPodURLHeader":                         "staticPodURLHeader: {A: [b]}",
 		"tlsCertFile":                                "tlsCertFile: /x\ntlsPrivateKeyFile: /y",
+		"tlsMinVersion":                              "tlsMinVersion: VersionTLS13",
+		"tlsCipherSuites":                            "tlsCipherSuites: [TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256]",
+		"tlsCurvePreferences":                        "tlsCurvePreferences: [29]",
 		"tlsPrivateKeyFile":                          "tlsPrivateKeyFile: /y\ntlsCertFile: /x",
 		"userNamespaces":                             "userNamespaces: {idsPerPod: 131072}",
 	}
@@ -198,6 +201,7 @@ func TestEveryFlagDoesSomething(t *testing.T) {
 		"container-runtime-endpoint": "unix:///x", "image-service-endpoint": "unix:///x",
 		"manifest-url": "http://x", "manifest-url-header": "a:b", "eviction-hard": "memory.available<7%", "eviction-soft": "a<b",
 		"allowed-unsafe-sysctls": "net.*,kernel.msgmax", "container-log-max-size": "1Mi", "feature-gates": "NodeSwap=true", "logging-format": "json",
+		"tls-min-version": "VersionTLS13", "tls-cipher-suites": "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
 	}
 	together := map[string]string{"tls-cert-file": "--tls-private-key-file=/y", "tls-private-key-file": "--tls-cert-file=/y", "cpu-manager-policy-options": "--cpu-manager-policy=static"}
 	plain := load(t)

@@ -246,6 +246,7 @@ func resolveAuth(k *kubelet.KubeletConfiguration) Auth {
 		Mode:         AuthRoles,
 		TLSCertFile:  k.TLSCertFile,
 		TLSKeyFile:   k.TLSPrivateKeyFile,
+		TLS:          resolveTLS(k),
 		Tokens:       *k.Authentication.Webhook.Enabled,
 		TokenTTL:     k.Authentication.Webhook.CacheTTL.Duration,
 		AllowedTTL:   k.Authorization.Webhook.CacheAuthorizedTTL.Duration,

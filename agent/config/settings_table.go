@@ -219,6 +219,12 @@ var sections = []section{
 			"serving certificate `file` (default: one made in --cert-dir)"},
 		{"tlsPrivateKeyFile", "tls-private-key-file", nil, nil,
 			"key `file` of --tls-cert-file"},
+		{"tlsMinVersion", "tls-min-version", nil, oneOf("", "VersionTLS12", "VersionTLS13"),
+			"oldest TLS `version` that is accepted: VersionTLS12 (default) or VersionTLS13"},
+		{"tlsCipherSuites", "tls-cipher-suites", nil, nil,
+			"`names` of the cipher suites of TLS 1.2 that are accepted (default: those with AEAD and ECDHE); the " +
+				"suites of TLS 1.3 cannot be chosen"},
+		{"tlsCurvePreferences", "", nil, nil, ""},
 		{"authentication.x509.clientCAFile", "client-ca-file", nil, nil,
 			"`file` of CA certificates; client certificates that they signed are accepted"},
 		{"authentication.anonymous.enabled", "anonymous-auth", false, nil,
@@ -263,8 +269,6 @@ var idle = []setting{
 	{"streamingConnectionIdleTimeout", "streaming-connection-idle-timeout", minutes(4 * 60), nil, ""},
 	{"syncFrequency", "sync-frequency", minutes(1), nil, ""},
 	{"systemCgroups", "system-cgroups", nil, nil, ""},
-	{"tlsCipherSuites", "tls-cipher-suites", nil, nil, ""},
-	{"tlsMinVersion", "tls-min-version", nil, nil, ""},
 	{"volumePluginDir", "volume-plugin-dir", "/usr/libexec/kubernetes/kubelet-plugins/volume/exec/", nil, ""},
 	{"volumeStatsAggPeriod", "volume-stats-agg-period", minutes(1), nil, ""},
 	{"configMapAndSecretChangeDetectionStrategy", "", kubelet.WatchChangeDetectionStrategy, nil, ""},
@@ -285,5 +289,4 @@ var idle = []setting{
 	{"logging.options.text.splitStream", "", nil, nil, ""},
 	{"logging.vmodule", "", nil, nil, ""},
 	{"showHiddenMetricsForVersion", "", nil, nil, ""},
-	{"tlsCurvePreferences", "", nil, nil, ""},
 }

@@ -29,6 +29,7 @@ func validate(o *Options) error {
 		validateListen(k),
 		validateSources(k),
 		validateAuth(k),
+		validateTLS(k),
 		validateReserved(k),
 		validateAssign(k),
 		validateSysctls(k),

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -154,4 +155,37 @@ func TestAReplacedAuthorityIsTrustedWithinASecond(t *testing.T) {
 			t.Error("after: the old authority is still trusted")
 		}
 	})
+}
+
+func TestTheHandshakeKeepsToTheVersionsAndSuites(t *testing.T) {
+	const sealed, unsealed = tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA
+	f := newFixture(t, nil)
+	for _, c := range []struct {
+		name           string
+		server, client *tls.Config
+		want           bool
+	}{
+		{"1.2 where it is welcome", &tls.Config{CipherSuites: []uint16{sealed}}, &tls.Config{MaxVersion: tls.VersionTLS12}, true},
+		{"1.2 where it is not", &tls.Config{MinVersion: tls.VersionTLS13}, &tls.Config{MaxVersion: tls.VersionTLS12}, false},
+		{"1.3 where it has to be", &tls.Config{MinVersion: tls.VersionTLS13}, &tls.Config{}, true},
+		{"a suite that is not listed", &tls.Config{CipherSuites: []uint16{sealed}},
+			&tls.Config{MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{unsealed}}, false},
+		{"a curve that is not listed", &tls.Config{CurvePreferences: []tls.CurveID{tls.CurveP256}},
+			&tls.Config{CurvePreferences: []tls.CurveID{tls.X25519}}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			config, err := f.TLS(c.server)
+			if err != nil {
+				t.Fatal(err)
+			}
+			here, there := net.Pipe()
+			defer here.Close()
+			defer there.Close()
+			go tls.Server(there, config).Handshake()
+			c.client.InsecureSkipVerify = true
+			if err := tls.Client(here, c.client).Handshake(); (err == nil) != c.want {
+				t.Errorf("got %v, want a handshake: %t", err, c.want)
+			}
+		})
+	}
 }
