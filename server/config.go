@@ -105,6 +105,7 @@ type Front struct {
 	Trace    trace.Trace     // nil disables it
 	Reach    dashboard.Reach // where the dashboard is
 	Limits   Limits
+	Idle     time.Duration // after which a silent exec, attach or port-forward of a kubelet path ends; zero: never
 }
 
 // Requests counts requests, and writes these counts among the agent's own metrics.
@@ -153,9 +154,11 @@ func (cfg Config) withDefaults() Config {
 func (cfg Config) kubelet(pods *podService, logs runs.Logs) kubeletapi.Config {
 	m, f, d := cfg.Machine, cfg.Facts, cfg.Debug
 	return kubeletapi.Config{
-		Pods:    kubeletapi.Pods{Objects: pods.objects, Running: m.Running},
-		Streams: kubeletapi.Streams{Entrance: entrance(cfg.State), Containers: m.Containers, Trace: cfg.Front.Trace},
-		Logs:    kubeletapi.Logs{Runs: logs, Trace: cfg.Front.Trace, Now: cfg.Now},
+		Pods: kubeletapi.Pods{Objects: pods.objects, Running: m.Running},
+		Streams: kubeletapi.Streams{
+			Entrance: entrance(cfg.State), Containers: m.Containers, Trace: cfg.Front.Trace, Idle: cfg.Front.Idle,
+		},
+		Logs: kubeletapi.Logs{Runs: logs, Trace: cfg.Front.Trace, Now: cfg.Now},
 		Figures: kubeletapi.Figures{
 			Stats: m.Stats, Agent: cfg.Front.Requests, Probes: m.Probes, Log: cfg.Log,
 			Machine: kubeletapi.Machine{

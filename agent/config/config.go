@@ -159,9 +159,10 @@ type Listen struct {
 	ReadOnlyPort      int
 	HealthzAddress    string
 	HealthzPort       int
-	DebuggingHandlers bool // logs, exec, attach, port-forward and run on the kubelet paths
-	Profiles          bool // profiles of the process are served
-	DebugFlags        bool // the verbosity of the log may be changed
+	DebuggingHandlers bool          // logs, exec, attach, port-forward and run on the kubelet paths
+	Profiles          bool          // profiles of the process are served
+	DebugFlags        bool          // the verbosity of the log may be changed
+	StreamIdle        time.Duration // after which a silent stream of the kubelet paths ends; zero means never
 }
 
 // Sources holds where pods come from besides the API. An empty path or URL disables a source.

@@ -107,6 +107,7 @@ func TestEveryHonouredFieldDoesSomething(t *testing.T) {
 		"containerRuntimeEndpoint":                   "containerRuntimeEndpoint: unix:///x",
 		"crashLoopBackOff.maxContainerRestartPeriod": "crashLoopBackOff: {maxContainerRestartPeriod: 1s}",
 		"enableDebuggingHandlers":                    "enableDebuggingHandlers: false",
+		"streamingConnectionIdleTimeout":             "streamingConnectionIdleTimeout: 1m",
 		"enableDebugFlagsHandler":                    "enableDebugFlagsHandler: false",
 		"enableProfilingHandler":                     "enableProfilingHandler: false",
 		"enableServer":                               "enableServer: false",

@@ -217,6 +217,7 @@ func resolveListen(o *Options, addressGiven bool) Listen {
 		DebuggingHandlers: *k.EnableDebuggingHandlers,
 		Profiles:          *k.EnableProfilingHandler,
 		DebugFlags:        *k.EnableDebugFlagsHandler,
+		StreamIdle:        k.StreamingConnectionIdleTimeout.Duration,
 	}
 	if !*k.EnableServer {
 		l.Port = 0

@@ -16,9 +16,6 @@ import (
 	"nodal/node"
 )
 
-// idle bounds how long a stream may carry nothing, as upstream does.
-const idle = 4 * time.Hour
-
 // Command runs a command to its end. The exit code is no error.
 type Command func(context.Context, node.Streams) (exit int32, err error)
 
@@ -43,9 +40,10 @@ var errGone = errors.New("the client has disconnected")
 
 // Serve upgrades the request and runs the command with the client's streams. A client that
 // goes away cancels the command's context. The runtime decides how the command then ends.
-func Serve(w http.ResponseWriter, r *http.Request, wanted Wanted, run Command) {
+// A connection that carries nothing for the time idle is closed; zero means no limit.
+func Serve(w http.ResponseWriter, r *http.Request, wanted Wanted, idle time.Duration, run Command) {
 	if wsstream.IsWebSocketRequest(r) {
-		overWebSocket(w, r, wanted, run)
+		overWebSocket(w, r, wanted, idle, run)
 		return
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())

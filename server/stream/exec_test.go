@@ -28,13 +28,19 @@ import (
 // serve runs command for every request.
 func serve(t *testing.T, command Command) (*rest.Config, *url.URL) {
 	t.Helper()
+	return serveIdle(t, time.Hour, command)
+}
+
+// serveIdle does so on connections that may be idle for a time.
+func serveIdle(t *testing.T, idle time.Duration, command Command) (*rest.Config, *url.URL) {
+	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		wanted, err := WantedIn(r.URL.Query())
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		Serve(w, r, wanted, command)
+		Serve(w, r, wanted, idle, command)
 	}))
 	t.Cleanup(server.Close)
 	address, err := url.Parse(server.URL)
@@ -250,6 +256,27 @@ func TestARequestWithoutStreamsIsRefused(t *testing.T) {
 			if got != c.want || errors.Is(err, node.ErrInvalid) != c.fails {
 				t.Errorf("got %+v, %v, want %+v", got, err, c.want)
 			}
+		})
+	}
+}
+
+func TestIdleConnectionsAreClosed(t *testing.T) {
+	for name, connect := range executors {
+		t.Run(name, func(t *testing.T) {
+			ended := make(chan struct{})
+			config, address := serveIdle(t, 100*time.Millisecond, func(ctx context.Context, _ node.Streams) (int32, error) {
+				defer close(ended)
+				<-ctx.Done()
+				return 0, ctx.Err()
+			})
+			address.RawQuery = "output=1"
+			executor, err := connect(config, address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// Whether that is an error the client's library decides; the connection must end.
+			_ = executor.StreamWithContext(t.Context(), remotecommand.StreamOptions{Stdout: io.Discard})
+			<-ended
 		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/gorilla/websocket"
 	client "k8s.io/client-go/tools/portforward"
@@ -21,8 +22,9 @@ import (
 type Forwarder func(ctx context.Context, port int32, client io.ReadWriter) error
 
 // Forward upgrades the request and forwards every connection that the client opens on it. All
-// of them end when the client goes away.
-func Forward(w http.ResponseWriter, r *http.Request, forward Forwarder) {
+// of them end when the client goes away, or when the connection carries nothing for the time
+// idle; zero means no limit.
+func Forward(w http.ResponseWriter, r *http.Request, idle time.Duration, forward Forwarder) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	if slices.Contains(websocket.Subprotocols(r), portforward.WebsocketsSPDYTunnelingPortForwardV1) {

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/client-go/rest"
 	client "k8s.io/client-go/tools/portforward"
@@ -34,7 +35,7 @@ var dialers = map[string]func(*rest.Config, *url.URL) (httpstream.Dialer, error)
 func forwarding(t *testing.T, forward Forwarder, test func(*testing.T, httpstream.Connection)) {
 	for name, dial := range dialers {
 		t.Run(name, func(t *testing.T) {
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { Forward(w, r, forward) }))
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { Forward(w, r, time.Hour, forward) }))
 			defer server.Close()
 			address, err := url.Parse(server.URL)
 			if err != nil {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
+	"time"
 
 	"k8s.io/cri-streaming/pkg/streaming/remotecommand"
 	"k8s.io/streaming/pkg/httpstream/wsstream"
@@ -25,7 +26,7 @@ const (
 
 // overWebSocket also speaks version 5, kubectl's first choice, in which a client can close its
 // input alone. The library speaks versions up to 4.
-func overWebSocket(w http.ResponseWriter, r *http.Request, wanted Wanted, run Command) {
+func overWebSocket(w http.ResponseWriter, r *http.Request, wanted Wanted, idle time.Duration, run Command) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	channels := channelsOf(wanted)
