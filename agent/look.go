@@ -40,6 +40,9 @@ func look(ctx context.Context, o Options) (f facts, err error) {
 	if fields := config.Unhonoured(cfg); len(fields) > 0 {
 		o.Log.Warn("some settings are accepted without effect", "settings", fields)
 	}
+	for _, open := range config.Unsafe(cfg) {
+		o.Log.Warn("the node is open", "why", open)
+	}
 	if err := os.MkdirAll(cfg.Dirs.Root, 0o755); err != nil {
 		return f, fmt.Errorf("make the root directory: %w", err)
 	}

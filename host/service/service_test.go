@@ -23,6 +23,11 @@ func TestInstallWritesTheProgramUnitAndSettings(t *testing.T) {
 	if info, err := os.Stat(c.path(Program)); err != nil || info.Mode().Perm() != 0o755 {
 		t.Errorf("the program: got %v, %v, want mode 755", info, err)
 	}
+	for _, path := range []string{c.path(Settings), c.path(unitDir, unitName)} {
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: got %v, %v, want mode 600", path, info, err)
+		}
+	}
 	if info, err := os.Stat(c.path(Manifests)); err != nil || !info.IsDir() {
 		t.Errorf("no directory for manifests: %v", err)
 	}

@@ -42,7 +42,7 @@ func (s copyFile) Do(context.Context) error {
 	return put(s.to, f, 0o755)
 }
 
-// writeFile writes a file whole.
+// writeFile writes a file whole, for root alone: settings may name secrets.
 type writeFile struct {
 	path    string
 	content []byte
@@ -60,7 +60,7 @@ func (s writeFile) Do(context.Context) error {
 	if _, err := os.Lstat(s.path); s.keep && err == nil {
 		return nil
 	}
-	return put(s.path, bytes.NewReader(s.content), 0o644)
+	return put(s.path, bytes.NewReader(s.content), 0o600)
 }
 
 // put replaces a file in one step: a running program cannot be written to, and a power cut must not leave half of a

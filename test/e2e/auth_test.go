@@ -131,12 +131,18 @@ func TestCredentialsAreReadableByTheirOwnerOnly(t *testing.T) {
 }
 
 func TestConfiguredAuthenticationHolds(t *testing.T) {
-	claim.Shows(t, "Access", "anonymous access and AlwaysAllow work when configured, and a wrong token is refused even then")
+	claim.Shows(t, "Access",
+		"anonymous access and AlwaysAllow work when configured, and a wrong token is refused even then",
+		"the log says at the start that every caller is admin",
+	)
 	n := prepare(t, func(c *agent.Config) {
 		c.Settings["authentication"] = map[string]any{"anonymous": map[string]any{"enabled": true}}
 		c.Settings["authorization"] = map[string]any{"mode": "AlwaysAllow"}
 	})
 	n.up()
+	if log := n.Log(); !strings.Contains(log, "every caller that reaches the port is admin, without a credential") {
+		t.Errorf("the log does not say that every caller is admin:\n%s", log)
+	}
 	if got := n.curlTLS("", "/v1/manifests", "--data-binary", web("open").yaml()); got.code != 200 {
 		t.Errorf("anonymous apply with AlwaysAllow: got %s, want 200", got)
 	}
