@@ -14,15 +14,15 @@ type call struct {
 	started time.Time
 }
 
-// auditBegin writes the opening of a session as well as its end: an exec may last for
-// hours, and the agent may be gone by then.
+// auditBegin writes a line when an exec or the like begins, and nothing for other requests.
+// It may last for hours, and the agent may end before it: then auditEnd writes no line.
 func (a *Authenticator) auditBegin(ctx context.Context, c call) {
 	if c.verb == Exec {
 		a.auditLine(ctx, c, "started")
 	}
 }
 
-// auditEnd writes what became of a request. Reads are not audited.
+// auditEnd writes the outcome of a request and its duration, and nothing for reads.
 func (a *Authenticator) auditEnd(ctx context.Context, c call, outcome string) {
 	if c.verb != Read {
 		a.auditLine(ctx, c, outcome, slog.Duration("took", time.Since(c.started)))

@@ -164,7 +164,8 @@ func bearer(header string) (string, bool) {
 	return token, strings.EqualFold(scheme, "bearer") && token != ""
 }
 
-// logFailure keeps a scanner from filling the log.
+// logFailure logs a caller that was refused. It drops what exceeds a rate and logs the number
+// of dropped lines later, so that a scanner cannot fill the log.
 func (a *Authenticator) logFailure(what, whose string, err error) {
 	if !a.failures.Allow() {
 		a.suppressed.Add(1)

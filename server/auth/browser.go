@@ -19,7 +19,8 @@ type Proof struct {
 }
 
 // IssueCode makes a code that opens one session with the rights of the request's
-// identity. A session cannot make another: its end is its end.
+// identity. It refuses anonymous callers, and those with a session: otherwise sessions
+// could be renewed without end.
 func (a *Authenticator) IssueCode(ctx context.Context) (code string, expires time.Time, err error) {
 	id, ok := From(ctx)
 	if !ok || !Allow(id.Role, Read) || id.Via == viaSession || id.Via == viaAnonymous {
@@ -117,10 +118,10 @@ func sessionCookie(r *http.Request, secret string) *http.Cookie {
 	}
 }
 
-// sessionSecret is the secret that a browser sends, unless another page made
-// it do so. The cookie's SameSite says the same, but not of pages on other
-// ports of this host, nor in every browser; and a WebSocket opens by GET, which
-// protections against forged requests let pass.
+// sessionSecret returns the secret in the request's cookie. It returns "" without TLS, or if a
+// page other than the node's own made the browser send the request. The cookie's SameSite is
+// not enough: it admits pages on other ports of this host, and some browsers ignore it. GET
+// is no exception, since a WebSocket opens with one.
 func sessionSecret(r *http.Request) string {
 	if r.TLS == nil || !fromOwnPage(r) {
 		return ""

@@ -52,10 +52,10 @@ func (id Identity) elsewhere() bool {
 	return id.Name != "" && id.Role == RoleNone && id.Via != viaSocket
 }
 
-// wholly returns the cluster's rights that stand for an API call. A caller that may read all
-// of the node's paths may read here, and one that may exec by them may exec. What runs on
-// the node is decided by the node's own roles.
-func wholly(verb Verb) []Access {
+// apiAccesses returns the right in the cluster that an API call needs from a caller without a
+// role here: get on nodes/proxy to read, create on it to exec. No right in the cluster opens
+// the other verbs.
+func apiAccesses(verb Verb) []Access {
 	switch verb {
 	case Read:
 		return []Access{{"get", "proxy"}}

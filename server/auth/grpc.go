@@ -72,7 +72,7 @@ func (a *Authenticator) admit(ctx context.Context, method string, verbs map[stri
 		}
 	}
 	c := call{id: id, verb: methodVerb(method, verbs), path: method, started: time.Now()}
-	if err := a.permit(ctx, c.verb, wholly(c.verb)); err != nil {
+	if err := a.permit(ctx, c.verb, apiAccesses(c.verb)); err != nil {
 		a.auditEnd(ctx, c, status.Code(err).String())
 		return ctx, c, err
 	}

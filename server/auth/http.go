@@ -12,8 +12,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// HTTP puts the caller's identity into the request's context. A caller without one is
-// refused: with 401, in the words of the handler.
+// HTTP puts the caller's identity into the request's context and calls next. For a caller
+// without a valid credential it calls refused, which has to answer 401.
 func (a *Authenticator) HTTP(next, refused http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, _, err := a.identified(r.Context(), requestEvidence(r))
@@ -26,8 +26,9 @@ func (a *Authenticator) HTTP(next, refused http.Handler) http.Handler {
 	})
 }
 
-// Knows reports whether the request proves an identity, by its headers or its connection. A
-// caller that is welcome only because every caller is proves none, unless each is an admin.
+// Knows reports whether the request proves an identity, by its headers or its connection. An
+// anonymous caller and a user of the socket without a role prove none. With AlwaysAllow they
+// count as known, since any caller may do everything then.
 func (a *Authenticator) Knows(r *http.Request) bool {
 	id, err := a.proven(r.Context(), requestEvidence(r))
 	switch {
@@ -64,7 +65,7 @@ func (a *Authenticator) BeforeBody(verb Verb, method string, next http.Handler, 
 		}
 		id, _ := From(r.Context())
 		c := call{id: id, verb: verb, path: method, started: time.Now()}
-		if err := a.permit(r.Context(), verb, wholly(verb)); err != nil {
+		if err := a.permit(r.Context(), verb, apiAccesses(verb)); err != nil {
 			a.auditEnd(r.Context(), c, status.Code(err).String())
 			if r.ProtoMajor == 1 {
 				w.Header().Set("Connection", "close") // net/http would read the body before it answers

@@ -81,7 +81,8 @@ func (s *sessions) issueCode(p pass, now time.Time) (code string, expires time.T
 	return code, p.Expires
 }
 
-// redeem takes a code back, and with it all that it was good for.
+// redeem returns the pass of a code, and deletes the code: it can be used once. It reports
+// false if the code is unknown or has expired.
 func (s *sessions) redeem(code string, now time.Time) (pass, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,8 +106,9 @@ func (s *sessions) begin(p pass, now time.Time) (secret string, _ pass, err erro
 	return secret, p, s.save()
 }
 
-// find returns the session of a secret. Where the browser knows the node by
-// another name, some other page has got hold of it.
+// find returns the session with this secret. It reports false if the session has expired, or
+// if the host name is not that of the sign-in: browsers send a cookie only to the host that set
+// it, so the secret has leaked.
 func (s *sessions) find(secret, host string, now time.Time) (pass, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

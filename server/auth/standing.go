@@ -44,9 +44,9 @@ func (a *Authenticator) stay(ctx context.Context) (_ context.Context, done func(
 	}
 }
 
-// holds returns a test of whether the caller's credential still counts. It is nil for a
-// credential that cannot be revoked here: a socket, a certificate, a cluster's token. A
-// changed role takes effect with the next request.
+// holds returns a test of whether the caller's credential still counts, with the role that
+// it had. It is nil for a credential that cannot be revoked here: a socket, a certificate, a
+// cluster's token.
 func (a *Authenticator) holds(ctx context.Context) func(now time.Time) bool {
 	id, _ := From(ctx)
 	e, _ := ctx.Value(evidenceKey{}).(evidence)
@@ -57,7 +57,7 @@ func (a *Authenticator) holds(ctx context.Context) func(now time.Time) bool {
 			got, err := a.browser(e, now)
 			return err == nil && same(got)
 		}
-	case id.Via == viaToken && a.isOwn(token):
+	case id.Via == viaToken && a.isNodeToken(token):
 		return func(now time.Time) bool {
 			got, ok := a.tokens.get(now).identify(token)
 			return ok && same(got)
@@ -66,8 +66,9 @@ func (a *Authenticator) holds(ctx context.Context) func(now time.Time) bool {
 	return nil
 }
 
-// isOwn says that a token is for the node to take back, be it gone by now.
-func (a *Authenticator) isOwn(token string) bool {
+// isNodeToken reports whether the node issued a token, not a cluster. A revoked token
+// still shows it by its prefix.
+func (a *Authenticator) isNodeToken(token string) bool {
 	_, known := a.tokens.get(time.Now()).identify(token)
 	return known || strings.HasPrefix(token, tokenPrefix)
 }

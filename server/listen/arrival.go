@@ -26,7 +26,7 @@ func newArriving(ctx context.Context) *arriving {
 	return &arriving{ctx, time.AfterFunc(messageTimeout, cancel)}
 }
 
-// Value finds the context itself.
+// Value returns a for arrivingKey, so that arrived finds it below other contexts.
 func (a *arriving) Value(key any) any {
 	if key == (arrivingKey{}) {
 		return a
@@ -34,7 +34,8 @@ func (a *arriving) Value(key any) any {
 	return a.Context.Value(key)
 }
 
-// arrived ends the wait. A call inside of the process has none.
+// arrived stops the timer of the call with this context: its first message is there. A call
+// inside the process has no timer.
 func arrived(ctx context.Context) {
 	if a, ok := ctx.Value(arrivingKey{}).(*arriving); ok {
 		a.timer.Stop()

@@ -83,7 +83,7 @@ func New(cfg Config) *Front {
 	if cfg.Fallback == nil {
 		cfg.Fallback = http.NotFoundHandler()
 	}
-	handler := f.receive(fallback(waitForMessage(cfg.Fallback), cfg.HTTP))
+	handler := f.receive(splitGRPC(waitForMessage(cfg.Fallback), cfg.HTTP))
 	f.http1, f.http2, f.lobby = f.behind(handler), f.behind(handler), f.behind(handler)
 	f.http1.Protocols.SetHTTP1(true)
 	// To net/http a guest is a connection without TLS.
@@ -114,8 +114,9 @@ func (f *Front) behind(handler http.Handler) behind {
 	return behind{s, newHandoff()}
 }
 
-// fallback tells gRPC apart.
-func fallback(grpc, next http.Handler) http.Handler {
+// splitGRPC returns a handler that passes gRPC calls over HTTP/2 to grpc, and all other
+// requests to next.
+func splitGRPC(grpc, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ProtoMajor == 2 && isGRPC(r.Header.Get("Content-Type")) {
 			grpc.ServeHTTP(w, r)
@@ -165,7 +166,8 @@ func expected(err, end error) error {
 
 func (f *Front) servers() []behind { return []behind{f.http1, f.http2, f.lobby} }
 
-// drain ends HTTP first, since gRPC calls may run inside of it.
+// drain stops accepting requests, and lets those in flight finish within the grace period. It
+// ends HTTP first, since gRPC calls may run inside of it.
 func (f *Front) drain(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, f.grace)
 	defer cancel()

@@ -37,8 +37,8 @@ func (g *guest) Close() error {
 	return g.Conn.Close()
 }
 
-// Read reads what a stranger sends as long as it is little, and then as if the client had gone:
-// nothing that strangers may do takes much.
+// Read reads from the connection. While the caller is unknown, it returns io.EOF after
+// strangerBytes in all, as if the client had gone: nothing that a stranger may do takes more.
 func (g *guest) Read(p []byte) (int, error) {
 	if g.place.Load() == nil {
 		return g.Conn.Read(p)
@@ -51,7 +51,8 @@ func (g *guest) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// moveTo gives the connection another place; nil for a known caller.
+// moveTo gives up the connection's place and takes another. nil is for a known caller, which
+// needs none.
 func (g *guest) moveTo(place *member) {
 	if old := g.place.Swap(place); old != nil {
 		old.leave()
