@@ -19,7 +19,7 @@ func steady(run func(context.Context)) task {
 	}
 }
 
-// after delays a task until the looks are over, but not longer than a start may take.
+// after delays a task until the looks are over, for firstLook at most. It skips the task if the context ends first.
 func after(t task, looks ...<-chan struct{}) task {
 	return func(ctx context.Context) error {
 		if !await(ctx, looks...) {

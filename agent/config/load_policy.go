@@ -18,7 +18,8 @@ type PolicyFlags struct {
 	HostNetwork, HostPID, HostIPC []string // sources
 }
 
-// resolvePolicy lets what is given stand beside the default: operators keep to the baseline.
+// resolvePolicy builds the policy from its flags. --pod-security adds levels to the default, which holds operators to
+// the baseline unless the flag names another level for them.
 func resolvePolicy(f PolicyFlags) (policy.Policy, error) {
 	p := policy.Policy{
 		Posters:      map[policy.Poster]policy.Level{policy.Operator: policy.Baseline},
@@ -71,7 +72,8 @@ func addLevel(p policy.Policy, item string) error {
 	return nil
 }
 
-// sourceWords are those of the flags that upstream's kubelet had.
+// sourceWords maps the words for sources in flags such as --host-network-sources to posters. Upstream's kubelet once
+// had these flags with the words api, file, http and *.
 var sourceWords = map[string]policy.From{
 	"api":     {policy.Admin, policy.Operator},
 	"cluster": {policy.Cluster},
@@ -80,7 +82,7 @@ var sourceWords = map[string]policy.From{
 	"http":    {policy.URL},
 }
 
-// sources returns nil, which means all of them, for a star.
+// sources returns the posters of the named sources. For a star it returns nil, which allows all of them.
 func sources(names []string) (policy.From, error) {
 	from := policy.From{}
 	for _, name := range names {

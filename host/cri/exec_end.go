@@ -60,8 +60,8 @@ func (s *Streams) watchStart(ctx context.Context, container string, cmd []string
 	return e
 }
 
-// end has the process of a command end, with what it has started in its group, as it does when a terminal is closed: it
-// is told so, and killed if it stays.
+// end ends the process of a command and the others in its process group. It sends SIGHUP, as when a terminal is closed,
+// and SIGKILL after hangUpWait.
 func (s *Streams) end(e *execution) {
 	found, ok := <-e.found
 	if !ok {

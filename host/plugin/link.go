@@ -50,26 +50,27 @@ func dial(dir string, socket node.PluginSocket) (*link, error) {
 func (l *link) ask(ctx context.Context) (node.PluginInfo, error) {
 	said, err := l.client.GetInfo(ctx, &registerapi.InfoRequest{})
 	if err != nil {
-		return node.PluginInfo{}, plain(err)
+		return node.PluginInfo{}, withoutFrame(err)
 	}
 	info := node.PluginInfo{
 		Type: said.GetType(), Name: said.GetName(), Endpoint: said.GetEndpoint(), Versions: said.GetSupportedVersions(),
 	}
-	return info, sound(info)
+	return info, checkInfo(info)
 }
 
 // answer tells the plugin whether it is registered.
 func (l *link) answer(ctx context.Context, a node.PluginAnswer) error {
 	status := &registerapi.RegistrationStatus{PluginRegistered: a.Registered, Error: a.Reason}
 	_, err := l.client.NotifyRegistrationStatus(ctx, status)
-	return plain(err)
+	return withoutFrame(err)
 }
 
 // hold waits until the connection breaks, or is closed.
 func (l *link) hold() { l.conn.WaitForStateChange(context.Background(), connectivity.Ready) }
 
-// sound refuses what no plugin of Kubernetes' says.
-func sound(info node.PluginInfo) error {
+// checkInfo refuses an introduction without type or name, or of a size that no plugin of
+// Kubernetes has.
+func checkInfo(info node.PluginInfo) error {
 	switch {
 	case info.Type == "" || info.Name == "":
 		return errors.New("it says no type or no name")
@@ -88,8 +89,9 @@ func sound(info node.PluginInfo) error {
 	return nil
 }
 
-// plain is an error without gRPC's words, but for its code.
-func plain(err error) error {
+// withoutFrame reduces the error of a call to gRPC's code and the plugin's message, which it
+// cuts off at mostName bytes and quotes.
+func withoutFrame(err error) error {
 	if err == nil {
 		return nil
 	}

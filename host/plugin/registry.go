@@ -120,7 +120,7 @@ func (r *Registry) drop(socket node.PluginSocket) {
 	}
 }
 
-// closed logs a connection that did not close, which costs the plugin alone.
+// closed logs the error of closing a connection to a plugin. It returns none: only that plugin is concerned.
 func (r *Registry) closed(socket node.PluginSocket, err error) {
 	if err != nil {
 		r.Log.Warn("cannot close the connection to a plugin", "socket", socket.Name, "err", err)

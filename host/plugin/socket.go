@@ -20,7 +20,7 @@ const (
 	mostSockets = 100
 )
 
-// scan returns the sockets in a directory, in order. Hidden files, links and directories are none.
+// scan returns the sockets in a directory, sorted by name and at most mostSockets. It leaves out hidden ones and links.
 func scan(dir string) ([]node.PluginSocket, error) {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -47,7 +47,8 @@ func scan(dir string) ([]node.PluginSocket, error) {
 	return sockets, nil
 }
 
-// open opens a socket as a file that can only be named, and tells its birth. It follows no link.
+// open opens a socket without connecting to it or following a link, and returns its birth: device, inode and time of
+// writing.
 func open(dir, name string) (fd int, birth string, err error) {
 	fd, err = unix.Open(filepath.Join(dir, name), unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {

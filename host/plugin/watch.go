@@ -20,7 +20,7 @@ const (
 	settle = 100 * time.Millisecond
 )
 
-// Run keeps the board up to what is in the directory, until the context ends.
+// Run scans the directory when it changes, and writes the sockets on the board, until the context ends.
 func (r *Registry) Run(ctx context.Context) {
 	defer r.end()
 	events, err := listen()
@@ -52,7 +52,8 @@ func (r *Registry) Run(ctx context.Context) {
 	}
 }
 
-// scan tells the board which sockets there are. A directory that cannot be read changes nothing, unless it is gone.
+// scan writes the sockets of the directory on the board. A directory that is gone has none; one that cannot be read
+// changes nothing.
 func (r *Registry) scan() error {
 	sockets, err := scan(r.Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -74,7 +75,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// ignoreEnd returns an error that is not the end of a directory.
+// ignoreEnd returns err, but nil for io.EOF: an empty directory.
 func ignoreEnd(err error) error {
 	if errors.Is(err, io.EOF) {
 		return nil
@@ -82,14 +83,15 @@ func ignoreEnd(err error) error {
 	return err
 }
 
-// events are those of a directory, by inotify. Without a file there are none.
+// events wakes a scan when inotify reports a change of a directory. The zero value, for a machine without inotify,
+// never does.
 type events struct {
 	file *os.File
 	fd   int // of file, whose method Fd would make it block
 	wake chan struct{}
 }
 
-// listen begins to hear events.
+// listen opens inotify. No directory is watched until watch names one.
 func listen() (events, error) {
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if err != nil {
@@ -110,7 +112,7 @@ func listen() (events, error) {
 	return e, nil
 }
 
-// watch hears of a directory from now on. Asked again it notices whether another one has the name.
+// watch adds a directory to those that inotify watches. Called again, it adds the directory that has the name by then.
 func (e events) watch(dir string) error {
 	if e.file == nil {
 		return nil

@@ -54,7 +54,7 @@ func mention(rules []*nftables.Rule, bridge string) bool {
 	return false
 }
 
-// letForward is the remedy for such a chain.
+// letForward returns the commands that let the pods' packets through a chain that drops forwarded ones.
 func letForward(bridge string) string {
 	return fmt.Sprintf(
 		"let pods through: iptables -I FORWARD -i %[1]s -j ACCEPT; iptables -I FORWARD -o %[1]s -j ACCEPT", bridge)

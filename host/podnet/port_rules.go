@@ -74,8 +74,9 @@ func (v portView) lives(r portRule) bool {
 // shadow is a rule of a running pod that no packet reaches, because a rule before it takes them.
 type shadow struct{ of, by portRule }
 
-// judge says which rules have to go, and which running pods cannot be reached because of them, or because of rules
-// that are not this network's to remove. Rules are judged in the order in which packets meet them.
+// judge returns the rules of this network to remove: those of pods that are gone, and those of stopped pods in front of
+// a running pod's rule. mended are the rules of running pods that packets reach again afterwards; foreign are those
+// behind a rule that is not this network's. rules have to stand in the order in which packets meet them.
 func (v portView) judge(rules []portRule) (remove []portRule, mended, foreign []shadow) {
 	dead := make([]bool, len(rules))
 	for i, r := range rules {

@@ -36,7 +36,7 @@ func (n *Network) clearPorts(ctx context.Context, sandboxes Sandboxes) (events [
 			continue
 		}
 		n.ports.miss(view, seen)
-		return n.tellPorts(ctx, remove, mended, foreign), nil
+		return n.finishPorts(ctx, remove, mended, foreign), nil
 	}
 	return nil, err
 }
@@ -62,9 +62,10 @@ func (n *Network) portView(ctx context.Context, rules []portRule, sandboxes Sand
 	return v, nil
 }
 
-// tellPorts reports what clearPorts did. A flow of UDP packets has found its way to the wrong pod and keeps it: the
-// plugin ends such flows when it opens a port.
-func (n *Network) tellPorts(ctx context.Context, removed []portRule, mended, foreign []shadow) (events []node.Event) {
+// finishPorts returns the events for the rules that clearPorts has removed or found. If the network reopens ports, it
+// also renews the UDP ports of mended pods: a flow of packets goes on to the wrong pod until the plugin ends it, which it
+// does when it opens a port.
+func (n *Network) finishPorts(ctx context.Context, removed []portRule, mended, foreign []shadow) (events []node.Event) {
 	if len(removed) > 0 {
 		events = append(events, node.Event{Reason: Repaired,
 			Message: fmt.Sprintf("removed host port rules of pods that are gone (rules: %d)", len(removed))})
@@ -102,13 +103,13 @@ func (n *Network) tellPorts(ctx context.Context, removed []portRule, mended, for
 
 func (p hostPort) String() string { return fmt.Sprintf("%d/%s", p.number, p.protocol) }
 
-// recordOf is the CNI library's record of a sandbox; it is empty if there is none.
+// recordOf returns the CNI library's record of a sandbox; it is empty if there is none.
 func (n *Network) recordOf(sandbox string) record {
 	r, _ := n.places.readRecord(filepath.Join(n.cache, "results", n.places.bridge()+"-"+sandbox+"-eth0"))
 	return r
 }
 
-// holders lists the sandboxes that have addresses.
+// holders maps each address of the network to the sandbox that has it.
 func (p Places) holders() (map[netip.Addr]string, error) {
 	addressed, err := p.addressed()
 	if err != nil {

@@ -13,18 +13,19 @@ import (
 // bear that.
 const followEvery = 5 * time.Second
 
-// Hosts keeps the runtime's directory of registries like the user's.
+// Hosts keeps the runtime's directory of registries up to date with the user's, with the
+// mirror added.
 type Hosts struct {
 	User, Effective string
 	Direct          string // a directory like Effective that does not lead to the mirror; empty for none
 	Mirror          Mirror
 
-	seen string // the state that was written last
+	seen string // the fingerprint of the user's directory at the last write
 }
 
 // Write lays the runtime's directory out.
 func (h *Hosts) Write() error {
-	h.seen = state(h.User) // before it is read: what changes meanwhile is seen later
+	h.seen = fingerprint(h.User) // before it is read: what changes meanwhile is seen later
 	err := WriteHosts(h.User, h.Effective, h.Mirror)
 	if h.Direct == "" {
 		return err
@@ -46,15 +47,15 @@ func (h *Hosts) Follow(ctx context.Context, tell func(error)) {
 			return
 		case <-tick.C:
 		}
-		if state(h.User) != h.seen {
+		if fingerprint(h.User) != h.seen {
 			tell(h.Write())
 		}
 	}
 }
 
-// state changes with every file of a directory. It leaves out unreadable files: their reader
-// reports them.
-func state(dir string) string {
+// fingerprint returns a text that differs once any file below a directory has changed. It
+// leaves out unreadable files: their reader reports them.
+func fingerprint(dir string) string {
 	var b strings.Builder
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {

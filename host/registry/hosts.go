@@ -118,9 +118,9 @@ func (h host) render() (string, error) {
 	return before + h.mirror.section() + string(text[at:]), nil
 }
 
-// certificates says in TOML what a directory says by its files alone, in docker's
-// way: *.crt are authorities, *.cert with *.key our own. containerd looks at them
-// only where there is no hosts.toml.
+// certificates returns a hosts.toml that names the certificates in a user's directory without
+// one, as docker reads them: *.crt are authorities, *.cert with *.key the client's. containerd
+// itself finds them only in a directory without a hosts.toml, and the runtime's has one.
 func (h host) certificates() ([]byte, error) {
 	authorities, err := filepath.Glob(filepath.Join(h.from, "*.crt"))
 	if err != nil {
@@ -152,7 +152,8 @@ func quoted(paths []string) string {
 	return strings.Join(names, ", ")
 }
 
-// section is the mirror as a host that is asked before those that follow.
+// section returns the table that makes containerd ask the mirror before the hosts that follow;
+// "" without a mirror.
 func (m Mirror) section() string {
 	if m.URL == "" {
 		return ""
@@ -166,8 +167,8 @@ func (m Mirror) section() string {
 `, m.URL, m.Token)
 }
 
-// alone has the mirror stand for the registry itself, so that nothing follows. Without a mirror, it is a name that no
-// registry can have, and that says why.
+// alone returns a whole hosts.toml with which containerd asks the mirror only, and never the registry. Without a mirror
+// it names a host that cannot exist, and whose name tells the fault in containerd's error.
 func (m Mirror) alone() string {
 	if m.URL == "" {
 		return "server = \"https://configuration-of-this-registry-is-broken.invalid\"\n"
@@ -175,7 +176,7 @@ func (m Mirror) alone() string {
 	return fmt.Sprintf("server = %q\n\n[header]\n  Authorization = \"Bearer %s\"\n\n", m.URL, m.Token) + m.section()
 }
 
-// link has a name in the runtime's directory lead to the user's file.
+// link makes a symbolic link at to that leads to from, in place of what is there.
 func link(from, to string) error {
 	from, err := filepath.Abs(from)
 	if err != nil {

@@ -45,7 +45,7 @@ func checkHosts(text []byte) (firstTable int, err error) {
 	return firstTable, p.Error()
 }
 
-// keyOf is the name that a table or a value is given, and where.
+// keyOf returns the key of a table or a value, in its parts, and its place in the text.
 func keyOf(expression *unstable.Node) (name []string, at unstable.Range) {
 	for key := expression.Key(); key.Next(); {
 		if name = append(name, string(key.Node().Data)); len(name) == 1 {
@@ -55,8 +55,8 @@ func keyOf(expression *unstable.Node) (name []string, at unstable.Range) {
 	return name, at
 }
 
-// valueOf is a value as far as it matters here: texts, lists and tables of them, and
-// whether something is so. Others are something else.
+// valueOf converts a value of TOML: a string, a bool, a list ([]any) or a table
+// (map[string]any). Of any other value it returns only the kind.
 func valueOf(n *unstable.Node) any {
 	switch n.Kind {
 	case unstable.String:

@@ -30,7 +30,7 @@ type tree struct {
 	blobs  []v1.Descriptor // indexes and manifest, configuration, layers
 }
 
-// layers are the blobs after the configuration.
+// layers returns the blobs after the configuration.
 func (t tree) layers() []v1.Descriptor {
 	at := slices.IndexFunc(t.blobs, func(b v1.Descriptor) bool { return b.Digest == t.config.Digest })
 	return t.blobs[at+1:]
@@ -84,8 +84,8 @@ func readTree(from content, root v1.Descriptor) (tree, error) {
 	return t, nil
 }
 
-// damaged says of an error that something is missing or wrong. Any other may pass: a
-// disk that answers too late, too many open files.
+// damaged reports whether an error shows that a part of an image is missing or wrong. Other
+// errors may be gone at the next try: a slow disk, too many open files.
 func damaged(err error) bool {
 	return errors.Is(err, node.ErrNotFound) || errors.Is(err, os.ErrNotExist) || errors.Is(err, node.ErrInvalid)
 }

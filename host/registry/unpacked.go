@@ -32,8 +32,8 @@ func (st *stage) checkUnpacked(image found, allowed int64) error {
 	return nil
 }
 
-// unpackedSize returns how much a layer unpacks to, or more than it does, if even that is allowed. Of a layer that
-// unpacks to more than allowed it returns a part that is more.
+// unpackedSize returns the size of an unpacked layer, or an upper bound of it if that is allowed. It stops reading a
+// layer that unpacks to more than allowed, and returns allowed+1.
 func (st *stage) unpackedSize(layer v1.Descriptor, allowed int64) (int64, error) {
 	path, err := st.path(layer.Digest)
 	if err != nil {

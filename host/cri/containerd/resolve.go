@@ -15,9 +15,9 @@ import (
 	"nodal/node"
 )
 
-// Resolve looks an image up where a directory of hosts.toml leads, and returns the error that containerd has with it.
-// Containerd knows no way to look without a pull: Resolve gives the image no name, so that nothing is kept of one that
-// is there. That, too, is an error.
+// Resolve asks the registries that a directory of hosts.toml names for an image, and returns containerd's error. Only
+// the error is of use, and there always is one: containerd cannot look an image up without a pull, so Resolve pulls it
+// to no name, which containerd refuses once it has found the image. So nothing of it is kept.
 func (c *Client) Resolve(ctx context.Context, ref, hosts string, as *node.Credential) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // it ends the stream of credentials, too
