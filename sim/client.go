@@ -83,15 +83,15 @@ func (c *clients) apply(a *agent, key node.Key) {
 		return
 	}
 	c.world.trace.addf("client: apply %s: %s %s at %d %q", key, outcomes[0].Verdict, outcomes[0].UID, revision, outcomes[0].Warnings)
-	c.world.met.addf("client: %s%s", outcomes[0].Verdict, afresh(outcomes[0]))
+	c.world.met.addf("client: %s%s", outcomes[0].Verdict, restartNote(outcomes[0]))
 	c.told(a, key)
 	if l := c.world.witness.wanted[key]; l == nil || !sameSpec(l.object, pod) {
 		c.world.witness.failf("apply of %s was acknowledged and is not in force", key)
 	}
 }
 
-// afresh reports whether containers of a pod restart for a change that keeps the pod.
-func afresh(o intake.Outcome) string {
+// restartNote returns what to add to the name of a situation if a change restarts containers of a pod that stays.
+func restartNote(o intake.Outcome) string {
 	if o.Verdict == intake.Updated && len(o.Restarts) > 0 {
 		return " with a restart"
 	}

@@ -53,8 +53,8 @@ func (l logLinks) Unlink(_ node.Key, _, id string) {
 func (logLinks) RemovePod(node.Key, types.UID) error                 { return nil }
 func (logLinks) RemoveRun(node.Key, types.UID, string, uint32) error { return nil }
 
-// perform has the effect of a call by its agent. The agent acts on the runtime's answer only if it
-// hears the answer.
+// perform runs do, the effect of a call, and checks that the call leaves no link to the log of a container that it
+// removes. It notes for logLinks whether the agent will hear the answer.
 func (w *world) perform(c *call, do func() (node.Result, error)) (node.Result, error) {
 	_, w.links.starting = c.action.(node.StartContainer)
 	w.links.unheard = c.abandoned() || c.fate.kind == Fail || c.fate.kind == Lose

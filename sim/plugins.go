@@ -16,8 +16,8 @@ import (
 // served is the type of plugins that a simulated node has a use for.
 const served = "CSIPlugin"
 
-// plugins are the programs that register on the machine, by the names of their sockets. They outlive agents. What
-// decides about them is apart from what decides all else.
+// plugins are the programs that register on the machine, by the names of their sockets. They outlive agents. Their
+// random source and faults are their own, so that they do not change the rest of a seed's run.
 type plugins struct {
 	*world
 	rand   *rand.Rand
@@ -40,7 +40,7 @@ func newPlugins(w *world, seed uint64, without []Kind) *plugins {
 	return &plugins{world: w, rand: r, faults: newFaults(r, without), there: map[string]*program{}}
 }
 
-// strive has programs start, die and go.
+// strive changes a random program now and then, and tells the agent, until the time for faults is over.
 func (p *plugins) strive(agent func() *agent) {
 	pause := time.Duration(p.rand.ExpFloat64() * float64(10*time.Second))
 	p.after(pause, func() {
@@ -52,7 +52,8 @@ func (p *plugins) strive(agent func() *agent) {
 	})
 }
 
-// change starts a program, kills one beside its socket, or ends one that takes its socket with it.
+// change starts a program at a random socket, kills the one there and leaves its socket, or ends it and removes the
+// socket.
 func (p *plugins) change() {
 	socket := [...]string{"a.sock", "b.sock"}[p.rand.IntN(2)]
 	there := p.there[socket]
@@ -73,7 +74,7 @@ func (p *plugins) change() {
 	}
 }
 
-// tell has an agent notice what has changed: broken connections for sure, sockets most of the time.
+// tell shows the agent what has changed: always the broken connections, and the sockets three times out of four.
 func (p *plugins) tell(a *agent) {
 	if a == nil {
 		return
@@ -91,7 +92,7 @@ func (p *plugins) tell(a *agent) {
 	})
 }
 
-// calm takes away what dead programs have left.
+// calm ends the faults of plugins, and removes the sockets that killed programs have left.
 func (p *plugins) calm() {
 	p.faults.end()
 	for socket, one := range p.there {
@@ -162,7 +163,7 @@ func (r registry) Ask(_ context.Context, socket node.PluginSocket) error {
 	return nil
 }
 
-// Answer tells a plugin what it has to hear.
+// Answer tells a plugin that it is registered, or why it is not.
 func (r registry) Answer(_ context.Context, socket node.PluginSocket, answer node.PluginAnswer) error {
 	one := r.at(socket)
 	if one == nil {
@@ -183,7 +184,7 @@ func (r registry) failed(socket node.PluginSocket) error {
 func (r registry) Forget(socket node.PluginSocket)            { r.agent.board.Forget(socket) }
 func (r registry) Known(socket node.PluginSocket) node.Plugin { return r.agent.board.Plugin(socket) }
 
-// answers checks: of two programs with one name an agent registers one.
+// answers checks that an agent registers only one of the living programs with the same type and name.
 func (wi *witness) answers(p *plugins, one *program) {
 	switch {
 	case one.heard.Registered:
@@ -201,7 +202,8 @@ func (wi *witness) answers(p *plugins, one *program) {
 	}
 }
 
-// registered says in what plugins have not heard what they should, or are shown otherwise.
+// registered returns an error unless the board shows the sockets that there are, each plugin has an answer from this
+// agent, one plugin of the served type is registered, and none of another type is.
 func (s *simulation) registered() error {
 	var shown []string
 	for _, p := range s.agent.board.List() {

@@ -148,7 +148,7 @@ func (s *simulation) debugged(l *life, slot *node.Slot) error {
 	return nil
 }
 
-// finished checks that nothing of a pod with a final result runs.
+// finished checks a pod with a final result: nothing of it runs, and it could come to a result at all.
 func (s *simulation) finished(l *life) error {
 	if endless(&l.object.Spec) && !l.refused && l.expired.IsZero() {
 		return fmt.Errorf("it has a result though a container is always restarted")

@@ -36,8 +36,9 @@ func All() []Attack {
 	}
 }
 
-// headers repeats a field of two letters, which takes one byte on the wire, on each stream.
-// The client has no room for answers, so that the server cannot be done with them.
+// headers returns an attack that opens streams, each with so many header fields. A field takes one
+// byte on the wire and many in the server. The client's window has no room for answers, so the server
+// cannot finish a stream and forget its headers.
 func headers(to place, streams, fields int) func(context.Context, net.Conn) error {
 	const (
 		remember = "\x40\x01a\x01b" // a: b, with a place in the table
@@ -58,7 +59,7 @@ func headers(to place, streams, fields int) func(context.Context, net.Conn) erro
 	}
 }
 
-// partial sends a message but for its last byte, on each stream.
+// partial returns an attack that opens streams, and sends on each all of a message but its last byte.
 func partial(streams, size int) func(context.Context, net.Conn) error {
 	message := make([]byte, 5+size-1)
 	binary.BigEndian.PutUint32(message[1:], uint32(size))
@@ -93,7 +94,7 @@ const (
 	trickled = 240
 )
 
-// drip writes a byte at a time.
+// drip writes single bytes, one each trickle, until trickled of them are written.
 func drip(ctx context.Context, write func([]byte) error) error {
 	tick := time.NewTicker(trickle)
 	defer tick.Stop()
@@ -110,7 +111,7 @@ func drip(ctx context.Context, write func([]byte) error) error {
 	return nil
 }
 
-// slowHeaders begins a frame of headers and takes its time.
+// slowHeaders begins a large frame of headers and sends the rest byte by byte.
 func slowHeaders(ctx context.Context, conn net.Conn) error {
 	if _, err := greet(ctx, conn); err != nil {
 		return err

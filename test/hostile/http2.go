@@ -14,7 +14,7 @@ import (
 
 const frameBound = 16 << 10
 
-// A place is what of the node is asked.
+// A place is the path and the content type of a request.
 type place struct{ path, content string }
 
 var (

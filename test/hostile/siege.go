@@ -21,7 +21,7 @@ type Attack struct {
 	run         func(context.Context, net.Conn) error
 }
 
-// Peer is the attacker's place.
+// Peer is an attacker: its target, and the way by which it connects.
 type Peer struct {
 	Target netip.AddrPort
 	Dial   func(ctx context.Context, network, address string) (net.Conn, error)
@@ -68,8 +68,8 @@ func (p Peer) Besiege(ctx context.Context, a Attack) (*Siege, error) {
 	return s, nil
 }
 
-// hold carries one connection's part out, and holds the connection until the server or the
-// siege ends it.
+// hold runs the attack on one connection, calls acted, and then keeps the connection open until the
+// server or the siege ends it.
 func (s *Siege) hold(ctx context.Context, conn net.Conn, a Attack, acted func()) {
 	s.alive.Add(1)
 	defer s.alive.Add(-1)
@@ -95,7 +95,7 @@ func (p Peer) open(ctx context.Context, protocols []string) (net.Conn, error) {
 	return conn, nil
 }
 
-// AwaitHeight waits until every connection has done its worst, or ctx ends.
+// AwaitHeight waits until every connection has sent all of its attack or failed, or until ctx ends.
 func (s *Siege) AwaitHeight(ctx context.Context) {
 	done := make(chan struct{})
 	go func() {
@@ -108,7 +108,7 @@ func (s *Siege) AwaitHeight(ctx context.Context) {
 	}
 }
 
-// Alive is the number of connections that the server has not ended.
+// Alive returns the number of connections that the server has not ended.
 func (s *Siege) Alive() int { return int(s.alive.Load()) }
 
 // Raise ends the siege, and returns when nothing of it is left on this side.
