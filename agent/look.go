@@ -38,7 +38,7 @@ type facts struct {
 func look(ctx context.Context, o Options) (f facts, err error) {
 	cfg := o.Config
 	if fields := config.Unhonoured(cfg); len(fields) > 0 {
-		o.Log.Warn("some settings are accepted without effect", "settings", fields)
+		o.Log.Warn("some settings are accepted without effect", "settings", fmt.Sprint(fields))
 	}
 	for _, open := range config.Unsafe(cfg) {
 		o.Log.Warn("the node is open", "why", open)

@@ -38,7 +38,7 @@ type given struct {
 	kubelet      kubelet.KubeletConfiguration // all fields, for Configz and Unhonoured
 	commandLine  map[string]string            // every flag, for Flagz
 	flags        kubeletFlags                 // the flags that are no field, for Configz
-	ignoredFlags []string                     // those given: "--cloud-provider"
+	ignoredFlags []ignoredFlag                // those given
 }
 
 // Node holds what the node is called, and how it treats its machine.

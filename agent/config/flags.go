@@ -71,8 +71,8 @@ func Flags(fs *pflag.FlagSet, o *Options) {
 			addFieldFlag(fs, s, fieldPointer(&o.Kubelet, field))
 		}
 	}
-	for _, name := range ignoredFlags {
-		fs.String(name, "", "")
+	for _, f := range ignoredFlags {
+		fs.String(f.name, "", "")
 	}
 	for _, r := range refusedFlags {
 		fs.Func(r.name, "", r.refuse)

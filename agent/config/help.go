@@ -43,8 +43,8 @@ func Usage() string {
 			words = append(words, "--"+s.flag)
 		}
 	}
-	for _, name := range ignoredFlags {
-		words = append(words, "--"+name)
+	for _, f := range ignoredFlags {
+		words = append(words, "--"+f.name)
 	}
 	b.WriteString(wrap(words))
 

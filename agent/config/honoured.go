@@ -3,12 +3,21 @@ package config
 import (
 	"reflect"
 	"slices"
+	"strings"
 
 	kubelet "k8s.io/kubelet/config/v1beta1"
 )
 
-// Unhonoured names, sorted, the fields and flags that were given and have no effect, for the log at the start.
-func Unhonoured(c *Config) []string {
+// An Unmet setting was given and has no effect.
+type Unmet struct {
+	Setting string // "oomScoreAdj" or "--vmodule"
+	Means   string // what the node does instead
+}
+
+func (u Unmet) String() string { return u.Setting + " (" + u.Means + ")" }
+
+// Unhonoured returns the fields and flags that were given and have no effect, sorted.
+func Unhonoured(c *Config) []Unmet {
 	var plain kubelet.KubeletConfiguration
 	setDefaults(&plain)
 	defaults := make(map[string]any)
@@ -16,37 +25,41 @@ func Unhonoured(c *Config) []string {
 		defaults[path] = v.Interface()
 	}
 
-	names := slices.Clone(c.given.ignoredFlags)
+	var all []Unmet
+	for _, f := range c.given.ignoredFlags {
+		all = append(all, Unmet{"--" + f.name, f.means})
+	}
 	for path, v := range fields(&c.given.kubelet) {
-		without := slices.ContainsFunc(idle, func(s setting) bool { return s.field == path })
-		if without && !reflect.DeepEqual(v.Interface(), defaults[path]) {
-			names = append(names, path)
+		at := slices.IndexFunc(idle, func(s idleSetting) bool { return s.field == path })
+		if at >= 0 && !reflect.DeepEqual(v.Interface(), defaults[path]) {
+			all = append(all, Unmet{path, idle[at].means})
 		}
 	}
 	if c.Runtime.Endpoint != "" && len(c.Runtime.PodCIDRs) > 0 {
-		names = append(names, "podCIDR (with --container-runtime-endpoint the runtime's own CNI configuration decides)")
+		all = append(all, Unmet{"podCIDR", "with --container-runtime-endpoint the runtime's own CNI configuration decides"})
 	}
 	if c.Cluster.Kubeconfig == "" {
-		names = append(names, forMembers(c.Auth)...)
+		all = append(all, forMembers(c.Auth)...)
 	}
 	if !reflect.DeepEqual(c.given.kubelet.EvictionHard, plain.EvictionHard) {
-		names = append(names, "evictionHard (it reduces allocatable, and new pods are refused during a shortage, but no pod is evicted)")
+		all = append(all, Unmet{"evictionHard",
+			"it reduces allocatable, and new pods are refused during a shortage, but no pod is evicted"})
 	}
-	names = append(names, unchosenSuites(&c.given.kubelet)...)
-	slices.Sort(names)
-	return names
+	all = append(all, unchosenSuites(&c.given.kubelet)...)
+	slices.SortFunc(all, func(a, b Unmet) int { return strings.Compare(a.Setting, b.Setting) })
+	return all
 }
 
-// forMembers names the settings that need a cluster.
-func forMembers(a Auth) (names []string) {
+// forMembers returns the settings that need a cluster.
+func forMembers(a Auth) (all []Unmet) {
 	if a.Tokens {
-		names = append(names, "authentication.webhook.enabled (without --kubeconfig)")
+		all = append(all, Unmet{"authentication.webhook.enabled", "without --kubeconfig the node's own tokens count alone"})
 	}
 	if a.Mode == AuthWebhook {
-		names = append(names, "authorization.mode=Webhook (without --kubeconfig the node's own roles decide)")
+		all = append(all, Unmet{"authorization.mode=Webhook", "without --kubeconfig the node's own roles decide"})
 	}
 	if a.Serving {
-		names = append(names, "serverTLSBootstrap (without --kubeconfig)")
+		all = append(all, Unmet{"serverTLSBootstrap", "without --kubeconfig the node issues its own certificate"})
 	}
-	return names
+	return all
 }

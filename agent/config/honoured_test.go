@@ -45,9 +45,12 @@ tracing: {samplingRatePerMillion: 1}
 oomScoreAdj: -5
 `)
 	got := Unhonoured(load(t, "--config", file, "--runtime-cgroups=/x", "--qos-reserved=memory=50%"))
-	want := []string{
-		"--runtime-cgroups", "authentication.webhook.enabled (without --kubeconfig)", "authorization.mode=Webhook (without --kubeconfig the node's own roles decide)",
-		"oomScoreAdj", "qosReserved",
+	want := []Unmet{
+		{"--runtime-cgroups", "the runtime stays in the cgroup in which it was started"},
+		{"authentication.webhook.enabled", "without --kubeconfig the node's own tokens count alone"},
+		{"authorization.mode=Webhook", "without --kubeconfig the node's own roles decide"},
+		{"oomScoreAdj", "the agent keeps the oom_score_adj with which it was started"},
+		{"qosReserved", "no memory is kept for Guaranteed pods"},
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("Unhonoured:\n got %q\nwant %q", got, want)
@@ -230,8 +233,8 @@ func TestEveryFlagDoesSomething(t *testing.T) {
 		if f.usage != "" && visible(c) == visible(plain) {
 			t.Errorf("%s changes nothing in Config", args)
 		}
-		without := slices.ContainsFunc(idle, func(s setting) bool { return s.field == f.field })
-		if without && !slices.Contains(Unhonoured(c), f.field) {
+		without := slices.ContainsFunc(idle, func(s idleSetting) bool { return s.field == f.field })
+		if without && !slices.ContainsFunc(Unhonoured(c), func(u Unmet) bool { return u.Setting == f.field && u.Means != "" }) {
 			t.Errorf("%s is not named by Unhonoured", args)
 		}
 		if (f.usage == "") != without {
@@ -249,9 +252,9 @@ func TestEveryOtherFlagDoesSomething(t *testing.T) {
 			t.Errorf("%s changes nothing in Config", arg)
 		}
 	}
-	for _, name := range ignoredFlags {
-		if got := Unhonoured(load(t, "--"+name+"=x")); !slices.Equal(got, []string{"--" + name}) {
-			t.Errorf("Unhonoured with --%s = %q", name, got)
+	for _, f := range ignoredFlags {
+		if got := Unhonoured(load(t, "--"+f.name+"=x")); !slices.Equal(got, []Unmet{{"--" + f.name, f.means}}) {
+			t.Errorf("Unhonoured with --%s = %q", f.name, got)
 		}
 	}
 	for _, r := range refusedFlags {

@@ -59,9 +59,9 @@ func Load(args []string) (*Config, error) {
 	}
 	c.given.commandLine = map[string]string{}
 	fs.VisitAll(func(f *pflag.Flag) { c.given.commandLine[f.Name] = f.Value.String() })
-	for _, name := range ignoredFlags {
-		if fs.Changed(name) {
-			c.given.ignoredFlags = append(c.given.ignoredFlags, "--"+name)
+	for _, f := range ignoredFlags {
+		if fs.Changed(f.name) {
+			c.given.ignoredFlags = append(c.given.ignoredFlags, f)
 		}
 	}
 	return c, nil

@@ -43,7 +43,7 @@ func fieldSettings() map[string]setting {
 		}
 	}
 	for _, s := range idle {
-		found[s.field] = s
+		found[s.field] = s.setting
 	}
 	return found
 }
@@ -71,11 +71,13 @@ func (s setting) separator() string {
 
 // ignoredFlags occur in real command lines and have no field in the file. They are accepted without effect, and
 // Unhonoured names them.
-var ignoredFlags = []string{
-	"log-flush-frequency",
-	"runtime-cgroups",
-	"vmodule",
+var ignoredFlags = []ignoredFlag{
+	{"log-flush-frequency", "each line of the log is written at once"},
+	{"runtime-cgroups", "the runtime stays in the cgroup in which it was started"},
+	{"vmodule", "one level holds for all files"},
 }
+
+type ignoredFlag struct{ name, means string }
 
 // A refusedFlag stops the start, because the node cannot do what it asks for.
 type refusedFlag struct{ name, why string }

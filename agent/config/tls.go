@@ -83,7 +83,8 @@ func validateTLS(k *kubelet.KubeletConfiguration) field.ErrorList {
 }
 
 // unchosenSuites names what the list of suites leaves out and is served all the same.
-func unchosenSuites(k *kubelet.KubeletConfiguration) (names []string) {
+func unchosenSuites(k *kubelet.KubeletConfiguration) []Unmet {
+	var names []string
 	if len(k.TLSCipherSuites) == 0 {
 		return nil
 	}
@@ -95,5 +96,5 @@ func unchosenSuites(k *kubelet.KubeletConfiguration) (names []string) {
 	if len(names) == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("tlsCipherSuites (the suites of TLS 1.3 cannot be chosen: %v are served as well)", names)}
+	return []Unmet{{"tlsCipherSuites", fmt.Sprintf("the suites of TLS 1.3 cannot be chosen: %v are served as well", names)}}
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"crypto/tls"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -50,7 +51,7 @@ func TestSuitesThatCannotBeLeftOutAreNamed(t *testing.T) {
 		"tlsCipherSuites: [TLS_AES_256_GCM_SHA384]":                                                       "TLS_CHACHA20_POLY1305_SHA256",
 		"tlsCipherSuites: [TLS_AES_128_GCM_SHA256, TLS_AES_256_GCM_SHA384, TLS_CHACHA20_POLY1305_SHA256]": "",
 	} {
-		got := strings.Join(Unhonoured(load(t, "--config", write(t, t.TempDir(), "kubelet.yaml", file))), "\n")
+		got := fmt.Sprint(Unhonoured(load(t, "--config", write(t, t.TempDir(), "kubelet.yaml", file))))
 		if (want == "") != !strings.Contains(got, "tlsCipherSuites") || !strings.Contains(got, want) {
 			t.Errorf("%q: got %q, want %q in it", file, got, want)
 		}

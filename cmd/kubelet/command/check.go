@@ -16,19 +16,33 @@ import (
 	hostruntime "nodal/host/runtime"
 )
 
-// runCheck prints what this machine lacks for running containers.
+// runCheck prints what this machine lacks for running containers, and the settings that are not honoured.
 func runCheck(args []string, c Console) int {
 	cfg, code := loadFor("check", args, c)
 	if cfg == nil {
 		return code
 	}
+	settings := checkSettings(cfg)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	if cfg.Runtime.Endpoint != "" {
-		return report([]hostruntime.Finding{checkEndpoint(ctx, cfg.Runtime)}, c.Out)
+		return report(append(settings, checkEndpoint(ctx, cfg.Runtime)), c.Out)
 	}
 	log := slog.New(slog.DiscardHandler)
-	return report(hostruntime.Check(ctx, ownruntime.Config(cfg.Dirs, cfg.Runtime, log)), c.Out)
+	return report(append(settings, hostruntime.Check(ctx, ownruntime.Config(cfg.Dirs, cfg.Runtime, log))...), c.Out)
+}
+
+// checkSettings returns the settings that have no effect here, and the rights that they give to every caller.
+func checkSettings(cfg *config.Config) (all []hostruntime.Finding) {
+	for _, u := range config.Unhonoured(cfg) {
+		all = append(all, hostruntime.Finding{
+			Name: u.Setting, Problem: "has no effect: " + u.Means, Remedy: "leave it out, or do not rely on it",
+		})
+	}
+	for _, open := range config.Unsafe(cfg) {
+		all = append(all, hostruntime.Finding{Name: "access", Problem: open, Remedy: "leave these settings out"})
+	}
+	return all
 }
 
 // endpointWait limits the time in which a runtime has to answer the check.
