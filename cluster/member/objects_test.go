@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -58,9 +59,9 @@ func TestAPodWaitsForItsClassAndItsClaims(t *testing.T) {
 
 func TestObjectsAreKeptUntilTheContextEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		asked := 0
+		var asked atomic.Int64
 		server := apiServer(func(*http.Request) (int, any, error) {
-			asked++
+			asked.Add(1)
 			return http.StatusNotFound, refused(http.StatusNotFound, metav1.StatusReasonNotFound), nil
 		})
 		o := &objects{
@@ -75,15 +76,15 @@ func TestObjectsAreKeptUntilTheContextEnds(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		o.use(ctx, types.NamespacedName{Namespace: "default", Name: "web"}, pod)
 		time.Sleep(time.Minute)
-		if asked < 3 {
-			t.Errorf("asked the cluster %d times in a minute, want it to go on", asked)
+		if got := asked.Load(); got < 3 {
+			t.Errorf("asked the cluster %d times in a minute, want it to go on", got)
 		}
 		cancel()
 		o.done.Wait()
-		asked = 0
+		asked.Store(0)
 		time.Sleep(time.Minute)
-		if asked > 0 {
-			t.Errorf("asked the cluster %d times after the end", asked)
+		if got := asked.Load(); got > 0 {
+			t.Errorf("asked the cluster %d times after the end", got)
 		}
 	})
 }

@@ -64,6 +64,7 @@ func clean(ctx context.Context, dirs config.Dirs, out io.Writer) error {
 		cleanCgroups(ctx, dirs.Root),
 		cleanPods(ctx, dirs, out),
 		keepVolumes(dirs.LocalVolumes(), out),
+		removeUnlessUsed(dirs.Plugins()), // sockets in it belong to plugins
 		remove(dirs.Root, ownFiles),
 	); err != nil {
 		return err
