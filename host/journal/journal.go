@@ -47,7 +47,7 @@ func open(dir string, logger *slog.Logger, d disk) (*Journal, error) {
 	if err := os.MkdirAll(dir, dirMode); err != nil {
 		return nil, fmt.Errorf("open journal %s: %w", dir, err)
 	}
-	lock, err := lockFile(filepath.Join(dir, "lock"))
+	lock, err := lockFile(filepath.Join(dir, lockName))
 	if err != nil {
 		return nil, fmt.Errorf("open journal %s: %w", dir, err)
 	}
@@ -57,7 +57,7 @@ func open(dir string, logger *slog.Logger, d disk) (*Journal, error) {
 		log:     logger,
 		lock:    lock,
 		dirs:    newTree(d, dir),
-		ballast: newBallast(d, filepath.Join(dir, "ballast"), logger),
+		ballast: newBallast(d, filepath.Join(dir, ballastName), logger),
 		names:   stripes{seed: maphash.MakeSeed()},
 		pending: pending{byName: map[string]*transaction{}},
 	}
@@ -164,9 +164,9 @@ func (j *Journal) Close() error {
 
 func isWrite(r store.Record) bool { return r.Data != nil }
 
-func (j *Journal) records() string      { return filepath.Join(j.dir, "records") }
-func (j *Journal) transactions() string { return filepath.Join(j.dir, "transactions") }
-func (j *Journal) quarantine() string   { return filepath.Join(j.dir, "quarantine") }
+func (j *Journal) records() string      { return filepath.Join(j.dir, recordsName) }
+func (j *Journal) transactions() string { return filepath.Join(j.dir, transactionsName) }
+func (j *Journal) quarantine() string   { return filepath.Join(j.dir, quarantineName) }
 
 func (j *Journal) file(name string) string {
 	return filepath.Join(j.records(), recordFile(name))

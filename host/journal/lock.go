@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,7 +21,7 @@ import (
 // Lock keeps other processes from opening the journal in a directory, until it is unlocked. A
 // missing directory is locked by no process.
 func Lock(dir string) (unlock func() error, err error) {
-	f, err := lockFile(filepath.Join(dir, "lock"))
+	f, err := lockFile(filepath.Join(dir, lockName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return func() error { return nil }, nil
 	}
@@ -29,6 +30,27 @@ func Lock(dir string) (unlock func() error, err error) {
 	}
 	return func() error { return unlockFile(f) }, nil
 }
+
+// Is reports whether a directory holds a journal's files and no others. An empty directory does.
+func Is(dir string) (bool, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return false, fmt.Errorf("look for a journal: %w", err)
+	}
+	foreign := func(e fs.DirEntry) bool { return !slices.Contains(names, e.Name()) }
+	return !slices.ContainsFunc(entries, foreign), nil
+}
+
+// names are those of all files in a journal's directory.
+var names = []string{lockName, ballastName, recordsName, transactionsName, quarantineName}
+
+const (
+	lockName         = "lock"
+	ballastName      = "ballast"
+	recordsName      = "records"
+	transactionsName = "transactions"
+	quarantineName   = "quarantine"
+)
 
 // lockFile takes the lock that lets one process write. It is the kernel's, so
 // it goes with the process however that ends.

@@ -43,6 +43,16 @@ func Clean(ctx context.Context, c Config) error {
 	return nil
 }
 
+// Is reports whether a directory below a root directory holds a node's runtime. An empty one does.
+func Is(dir string) (bool, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return false, fmt.Errorf("look for a runtime: %w", err)
+	}
+	lock := func(e os.DirEntry) bool { return e.Name() == lockName }
+	return len(entries) == 0 || slices.ContainsFunc(entries, lock), nil
+}
+
 // clean goes on after a failure, so that one failure leaves only what it concerns. But the files stay until nothing is
 // mounted among them, and those of the network until it is gone.
 func (l layout) clean(ctx context.Context, network Network) error {

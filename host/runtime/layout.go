@@ -93,7 +93,10 @@ func (c Config) Places() Places {
 // below returns the directory for files that survive a reboot.
 func below(rootDir string) string { return filepath.Join(rootDir, "runtime") }
 
-func (l layout) lock() string             { return filepath.Join(l.root, "lock") }
+// lockName is a file that each start of a runtime leaves.
+const lockName = "lock"
+
+func (l layout) lock() string             { return filepath.Join(l.root, lockName) }
 func (l layout) bundles() string          { return filepath.Join(l.root, "bundles") }
 func (l layout) content() string          { return filepath.Join(l.root, "containerd") }
 func (l layout) temp() string             { return filepath.Join(l.root, "tmp") }

@@ -18,6 +18,7 @@ import (
 	"nodal/host/cgroup"
 	"nodal/host/journal"
 	"nodal/host/logs"
+	"nodal/host/runtime"
 	"nodal/host/volume"
 )
 
@@ -72,19 +73,36 @@ func clean(ctx context.Context, dirs config.Dirs, out io.Writer) error {
 	return errors.Join(remove(dirs.Root, lastFiles), removeUnlessUsed(dirs.Root))
 }
 
-// checkOurs refuses the root directory of another kubelet, which has much in it by the same names. It reports
-// a directory as clean if it holds no kubelet's files. A directory that is empty or gone is not clean yet:
-// the rest of the machine may still hold parts of the node.
+// checkOurs refuses the root directory of another program, which may have much in it by the same names: another
+// kubelet's pods, systemd's /var/log/journal. It reports a directory as clean if it holds no kubelet's files. A
+// directory that is empty or gone is not clean yet: the rest of the machine may still hold parts of the node.
 func checkOurs(root string) (clean bool, err error) {
 	entries, err := os.ReadDir(root)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
 		return false, fmt.Errorf("read the root directory: %w", err)
 	}
 	has := func(names ...string) bool {
 		return slices.ContainsFunc(entries, func(e os.DirEntry) bool { return slices.Contains(names, e.Name()) })
 	}
+	ours := len(entries) == 0
+	for name, isOurs := range map[string]func(dir string) (bool, error){"journal": journal.Is, "runtime": runtime.Is} {
+		if !has(name) {
+			continue
+		}
+		dir := filepath.Join(root, name)
+		if ours, err = isOurs(dir); err != nil {
+			return false, err
+		}
+		if !ours {
+			return false, fmt.Errorf("%s has files of another program, so %s is not a directory of a Nodal node; "+
+				"nothing was removed; name the node's directory with --root-dir", dir, root)
+		}
+	}
 	switch {
-	case len(entries) == 0 || has("journal", "runtime"):
+	case ours:
 		return false, nil
 	case has("pods", "pki"): // every kubelet that ran, or joined a cluster, has left these
 		return false, fmt.Errorf("%s is not a directory of a Nodal node, or is clean already: it has neither journal nor runtime; "+

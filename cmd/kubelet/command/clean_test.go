@@ -129,6 +129,38 @@ func TestCleanRefusesTheRootOfAnotherKubelet(t *testing.T) {
 	}
 }
 
+// systemd's journal, in /var/log, has the name of a node's.
+func TestCleanRefusesARootWithAJournalOrRuntimeOfAnotherProgram(t *testing.T) {
+	for _, c := range []struct{ name, foreign, ours string }{
+		{"a journal", "journal/4c4c4544/system.journal", ""},
+		{"a journal in a node's root", "journal/4c4c4544/system.journal", "runtime/lock"},
+		{"a runtime", "runtime/bin/java", ""},
+		{"a runtime in a node's root", "runtime/bin/java", "journal/records/node.rec"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dirs := config.Dirs{Root: t.TempDir(), PodLogs: filepath.Join(t.TempDir(), "pods")}
+			kept := []string{"images/one.tar", c.foreign}
+			if c.ours != "" {
+				kept = append(kept, c.ours)
+			}
+			for _, name := range kept {
+				file := filepath.Join(dirs.Root, name)
+				if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, nil, 0o600)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := clean(t.Context(), dirs, io.Discard); err == nil || !strings.Contains(err.Error(), "another program") {
+				t.Errorf("got %v, want it refused", err)
+			}
+			for _, name := range kept {
+				if _, err := os.Stat(filepath.Join(dirs.Root, name)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
 // A root without a node is no error, and files of other programs stay.
 func TestCleanLeavesARootWithoutANode(t *testing.T) {
 	dirs := config.Dirs{Root: t.TempDir(), PodLogs: filepath.Join(t.TempDir(), "pods")}
