@@ -33,6 +33,7 @@ func (e StartError) Unwrap() error { return e.Err }
 
 // Run runs the agent until the context ends. Pods keep running.
 func Run(ctx context.Context, o Options) (err error) {
+	forbidCoreDumps(o.Log)
 	limitMemory(os.DirFS("/"), o.Log)
 	f, err := look(ctx, o)
 	if err != nil {

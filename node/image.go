@@ -81,6 +81,14 @@ type ImportedImage struct {
 	Size      int64  // bytes of all its blobs
 }
 
+// Import says how the images of a tarball are to be imported.
+type Import struct {
+	Name string // for the one image of the tarball, instead of its own
+	// May returns an error if the caller may not give an image this name, in full. It is called before anything changes.
+	May  func(reference string) error
+	Tell func(ImportProgress) // called now and then, in the caller's goroutine
+}
+
 // ImportProgress says how far an import has come.
 type ImportProgress struct {
 	Read      int64  // bytes of the tarball

@@ -25,16 +25,15 @@ type Images interface {
 	Prune(context.Context) ([]node.ImageRemoval, error)
 	// Remove removes and returns the image of a name or id, unless it is in use.
 	Remove(ctx context.Context, image string) (node.LocalImage, error)
-	// Import reads a tarball and makes its images ready for pods. A name replaces the
-	// tarball's own. Import calls tell now and then, in the caller's goroutine.
-	Import(ctx context.Context, tarball io.Reader, name string, tell func(node.ImportProgress)) (
-		[]node.ImportedImage, error)
+	// Import reads a tarball and makes its images ready for pods.
+	Import(ctx context.Context, tarball io.Reader, how node.Import) ([]node.ImportedImage, error)
 }
 
 // imageService lists, imports and removes images.
 type imageService struct {
 	nodev1.UnimplementedImagesServiceServer
 	images  Images
+	names   imageNames
 	idle    time.Duration // bounds the pause between two parts of a tarball
 	stopped <-chan struct{}
 }
@@ -149,7 +148,11 @@ func (s *imageService) ImportImages(stream importServerStream) error {
 	stop := context.AfterFunc(ctx, in.close) // unblocks a read of the next chunk
 	defer stop()
 	go in.pump(stream, first)
-	images, err := s.images.Import(ctx, in, first.GetName(), sendProgress(stream))
+	images, err := s.images.Import(ctx, in, node.Import{
+		Name: first.GetName(),
+		May:  func(reference string) error { return s.names.mayImport(ctx, reference) },
+		Tell: sendProgress(stream),
+	})
 	if cause := context.Cause(ctx); cause != nil {
 		return fmt.Errorf("import images: %w", cause)
 	}

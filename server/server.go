@@ -134,7 +134,7 @@ func newServices(cfg Config, stopped <-chan struct{}) services {
 		logs:    &logService{runs: logs, now: cfg.Now},
 		exec:    &execService{entrance: entrance(state), containers: machine.Containers},
 		events:  &eventService{store: state.Store, events: state.Events, stopped: stopped},
-		images:  &imageService{images: machine.Images, idle: cfg.Front.Limits.ImportIdle, stopped: stopped},
+		images:  &imageService{images: machine.Images, names: imageNames{cfg.State, machine.Images}, idle: cfg.Front.Limits.ImportIdle, stopped: stopped},
 		objects: newObjectServices(kept, stopped),
 		stats:   &statsService{pods: state.Store, stats: machine.Stats, stopped: stopped},
 		node: &nodeService{

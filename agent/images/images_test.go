@@ -93,11 +93,11 @@ func TestAnImportEndsWhenTheRuntimeHasTheImages(t *testing.T) {
 	file, id := savedImage(t)
 	i, puller := openImages(t, func(string) (string, error) { return id, nil })
 	var told []string
-	got, err := i.Import(t.Context(), bytes.NewReader(file), "", func(p node.ImportProgress) {
+	got, err := i.Import(t.Context(), bytes.NewReader(file), node.Import{Tell: func(p node.ImportProgress) {
 		if p.Reference != "" {
 			told = append(told, p.Reference)
 		}
-	})
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +126,7 @@ func TestAnImportIsNoSuccessUnlessTheRuntimeTookIt(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			i, _ := openImages(t, c.pull)
-			got, err := i.Import(t.Context(), bytes.NewReader(file), "", func(node.ImportProgress) {})
+			got, err := i.Import(t.Context(), bytes.NewReader(file), node.Import{Tell: func(node.ImportProgress) {}})
 			if got != nil || !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) {
 				t.Errorf("got %v and error %v, want %v with %q", got, err, c.want, c.text)
 			}
@@ -137,7 +137,7 @@ func TestAnImportIsNoSuccessUnlessTheRuntimeTookIt(t *testing.T) {
 func TestWhatTheRuntimeHasGivenUpIsRemovedFromTheNodesRegistry(t *testing.T) {
 	file, id := savedImage(t)
 	i, _ := openImages(t, func(string) (string, error) { return id, nil })
-	if _, err := i.Import(t.Context(), bytes.NewReader(file), "", func(node.ImportProgress) {}); err != nil {
+	if _, err := i.Import(t.Context(), bytes.NewReader(file), node.Import{Tell: func(node.ImportProgress) {}}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := i.Remove(t.Context(), "registry.test/app:2")
@@ -151,7 +151,7 @@ func TestWhatTheRuntimeHasGivenUpIsRemovedFromTheNodesRegistry(t *testing.T) {
 
 func TestAForeignRuntimeImportsByItsOwnTools(t *testing.T) {
 	i := &Shelf{Runtime: &scriptedPuller{}, Endpoint: "unix:///run/crio/crio.sock"}
-	_, err := i.Import(t.Context(), strings.NewReader("tarball"), "", nil)
+	_, err := i.Import(t.Context(), strings.NewReader("tarball"), node.Import{})
 	if !errors.Is(err, node.ErrConflict) || !strings.Contains(err.Error(), i.Endpoint) {
 		t.Errorf("got %v, want a conflict that names %s", err, i.Endpoint)
 	}

@@ -19,6 +19,7 @@ type Options struct {
 	// Progress gets the number of bytes of the tarball that were read, from the importing
 	// goroutine. nil disables it.
 	Progress func(read int64)
+	May      func(reference string) error // refuses a name, before anything is kept; nil allows all
 }
 
 // found is an image of a tarball that is whole, and the names that it shall have.
@@ -58,7 +59,24 @@ func (s *Store) Import(ctx context.Context, r io.Reader, o Options) (_ []node.Im
 			return nil, err
 		}
 	}
+	if err := o.allow(images); err != nil {
+		return nil, err
+	}
 	return s.commit(st, images, nil)
+}
+
+func (o Options) allow(images []found) error {
+	if o.May == nil {
+		return nil
+	}
+	for _, image := range images {
+		for _, reference := range image.references {
+			if err := o.May(reference); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // unpackedLimit is the number of bytes that an image may unpack to.

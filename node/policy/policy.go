@@ -74,8 +74,7 @@ func (p Policy) Enter(pod *corev1.Pod, by Poster) error {
 // files, unless by may use those in a pod as well. Through a claim such a volume would
 // give to every pod what a hostPath does.
 func (p Policy) CheckVolume(volume *corev1.PersistentVolume, by Poster) []node.Violation {
-	level := p.Posters[by]
-	if level == "" || level == Privileged {
+	if p.Free(by) {
 		return nil
 	}
 	field := ""
@@ -87,7 +86,7 @@ func (p Policy) CheckVolume(volume *corev1.PersistentVolume, by Poster) []node.V
 	default:
 		return nil
 	}
-	return []node.Violation{{Field: field, Rule: "opens the machine's own files" + forbids(level, posterOf(by)) + remedy}}
+	return []node.Violation{{Field: field, Rule: "opens the machine's own files" + forbids(p.Posters[by], posterOf(by)) + remedy}}
 }
 
 // level returns the stricter of two levels, and whose it is.
