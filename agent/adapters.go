@@ -3,6 +3,7 @@ package agent
 import (
 	"nodal/host/cri"
 	"nodal/host/logs"
+	"nodal/host/plugin"
 	"nodal/host/stats"
 	"nodal/host/usage"
 	"nodal/host/volume"
@@ -15,8 +16,10 @@ import (
 var (
 	_ reconciler.Runtime = (*cri.Pods)(nil)
 	_ reconciler.Volumes = (*volume.Tree)(nil)
+	_ reconciler.Plugins = (*plugin.Registry)(nil)
 	_ runs.Containers    = (*cri.Streams)(nil)
 
+	_ reconciler.VolumeFiles   = (*volume.Tree)(nil)
 	_ reconciler.RuntimeHealth = (*cri.Health)(nil)
 	_ evict.Disk               = (*usage.Meter)(nil)
 	_ stats.Disk               = (*usage.Meter)(nil)

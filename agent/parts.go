@@ -62,15 +62,18 @@ func build(o Options, f facts, m memory, r runtime, guard *auth.Authenticator) (
 	p.prober = probe.New(probe.Config{Exec: r.streams, Tell: report})
 	act := reconciler.Act{
 		Store: m.state.Store, Runtime: r.pods, Images: p.shelf.Puller, Hooks: p.prober, Logs: m.files,
-		Volumes: m.volumes, Plugins: p.plugins, Storage: m.keeper, Clock: time.Now, Freed: freed(p.intake.Readmit),
+		Volumes: m.volumes, Storage: m.keeper, Clock: time.Now, Freed: freed(p.intake.Readmit),
 	}
 	if r.cgroups != nil {
 		act.Cgroups = r.cgroups
 	}
 	p.reconciler = reconciler.New(reconciler.Config{
 		Act: act, Tracer: f.tracing.Steps, Counts: m.counts, Prober: p.prober, Events: m.state.Events,
-		Sources: p.sources, Plugins: p.plugins.Board, Site: p.site, Pool: assign.NewPool(f.offers.Read().Assign),
+		Sources: p.sources, Site: p.site, Pool: assign.NewPool(f.offers.Read().Assign),
 		Offers: f.offers, Log: o.Log, Relist: reconciler.PollEvery, Starts: makeLimit(goruntime.NumCPU()),
+		Kinds: []reconciler.Kind{
+			reconciler.ReleasedVolumes(m.state.Store, m.volumes), reconciler.RegisteredPlugins(p.plugins.Board, p.plugins),
+		},
 	})
 	return p, nil
 }

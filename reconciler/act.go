@@ -70,10 +70,6 @@ type Volumes interface {
 	TearDown(ctx context.Context, uid types.UID) error
 	// Sweep removes the volumes of the pods for which keep is false.
 	Sweep(ctx context.Context, keep func(types.UID) bool) error
-	// Left reports whether files are left of a volume that the node has made for a claim.
-	Left(ctx context.Context, volume *corev1.PersistentVolume) (bool, error)
-	// Reclaim removes them.
-	Reclaim(ctx context.Context, volume *corev1.PersistentVolume) error
 }
 
 // Act performs actions, each on the part of the node that it concerns.
@@ -85,7 +81,6 @@ type Act struct {
 	Logs    Logs
 	Cgroups Cgroups // nil gives pods no cgroups of their own
 	Volumes Volumes
-	Plugins Plugins // nil disables them
 	Storage storage.Keeper
 	Clock   func() time.Time
 	// Freed is called in the transaction that frees a pod's resources. nil disables it.

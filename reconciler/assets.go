@@ -1,23 +1,20 @@
 package reconciler
 
 import (
+	"iter"
 	"maps"
-	"reflect"
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"nodal/node"
-	"nodal/node/storage"
 )
 
 // assets holds the tracks of the node's assets.
 type assets struct {
-	tended   map[node.AssetKey]*Tended
-	untended map[node.AssetKey]bool // those that get a turn next
-	due      alarms[node.AssetKey]
-	plugged  int64 // revision of the board of plugins that was taken
+	tended   map[AssetKey]*Tended
+	untended map[AssetKey]bool // those that get a turn next
+	due      alarms[AssetKey]
+	heard    map[string]int64 // by kind: the revision of its board that was taken
 }
 
 // Tended is the track of an asset, with the loop's own notes on it.
@@ -27,13 +24,6 @@ type Tended struct {
 	cancels map[string]func() // of actions in flight, by target
 	looking bool
 	dropped bool // it is wanted no longer, and goes once nothing is in flight
-}
-
-// AssetSighting is the result of a look at an asset.
-type AssetSighting struct {
-	Began node.Mark
-	node.AssetLook
-	Err error
 }
 
 // AssetHands work on assets for the loop. None of their methods waits.
@@ -46,38 +36,88 @@ type AssetHands interface {
 
 func newAssets() assets {
 	return assets{
-		tended: map[node.AssetKey]*Tended{}, untended: map[node.AssetKey]bool{},
-		due: alarms[node.AssetKey]{due: map[node.AssetKey]time.Time{}},
+		tended: map[AssetKey]*Tended{}, untended: map[AssetKey]bool{},
+		due: alarms[AssetKey]{due: map[AssetKey]time.Time{}}, heard: map[string]int64{},
 	}
 }
 
 // Assets returns the assets that are followed, in order.
 func (l *Loop) Assets() []*Tended {
 	var all []*Tended
-	for _, key := range slices.SortedFunc(maps.Keys(l.tended), node.AssetKey.Compare) {
+	for _, key := range slices.SortedFunc(maps.Keys(l.tended), AssetKey.Compare) {
 		all = append(all, l.tended[key])
 	}
 	return all
 }
 
-// takeAssets brings the tracks of assets up to what is needed now.
-func (l *Loop) takeAssets() {
-	wanted := map[node.AssetKey]bool{}
-	for _, asset := range l.wantedAssets() {
+// takeAssets brings the tracks of assets up to what is needed now, of each kind for which that may have changed.
+func (l *Loop) takeAssets(objects, pods bool) {
+	for _, kind := range l.Kinds {
+		rung := l.hear(kind)
+		if objects || rung || pods && (kind.ofPods() || l.follows(kind)) {
+			l.takeKind(kind)
+		}
+	}
+}
+
+// hear reports whether the board of a kind has news. If so, the assets of the kind are looked at again.
+func (l *Loop) hear(kind Kind) (news bool) {
+	board := kind.board()
+	if board == nil || board.Revision() == l.heard[kind.name()] {
+		return false
+	}
+	l.heard[kind.name()] = board.Revision()
+	for _, t := range l.assetsOf(kind) {
+		t.Doubt(l.Stamp())
+		l.untended[t.asset.Key] = true
+	}
+	return true
+}
+
+// follows reports whether there is an asset of a kind.
+func (l *Loop) follows(kind Kind) bool {
+	for key := range l.tended {
+		if key.Kind == kind.name() {
+			return true
+		}
+	}
+	return false
+}
+
+// takeKind brings the tracks of one kind up to what is needed now.
+func (l *Loop) takeKind(kind Kind) {
+	wanted := map[AssetKey]bool{}
+	for _, asset := range kind.wanted(l.pods()) {
 		wanted[asset.Key] = true
 		t, ok := l.tended[asset.Key]
 		switch {
 		case !ok:
-			t = &Tended{AssetTrack: NewAssetTrack(asset), cancels: map[string]func(){}}
+			t = &Tended{AssetTrack: NewAssetTrack(kind, asset), cancels: map[string]func(){}}
 			l.tended[asset.Key], l.untended[asset.Key] = t, true
 		case t.Intend(asset) || t.dropped:
 			l.untended[asset.Key] = true
 		}
 		t.dropped = false
 	}
-	for _, t := range l.Assets() {
+	for _, t := range l.assetsOf(kind) {
 		if !wanted[t.asset.Key] {
 			l.dropAsset(t)
+		}
+	}
+}
+
+// assetsOf returns the assets of a kind that are followed, in order.
+func (l *Loop) assetsOf(kind Kind) []*Tended {
+	return slices.DeleteFunc(l.Assets(), func(t *Tended) bool { return t.asset.Key.Kind != kind.name() })
+}
+
+// pods returns the pods that are followed, in order.
+func (l *Loop) pods() iter.Seq[*node.Pod] {
+	return func(yield func(*node.Pod) bool) {
+		for _, key := range inOrder(l.tracks) {
+			if !yield(l.tracks[key].Slot().Pod) {
+				return
+			}
 		}
 	}
 }
@@ -96,55 +136,9 @@ func (l *Loop) dropAsset(t *Tended) {
 	}
 }
 
-// wantedAssets derives the assets that are needed from the objects and the pods.
-func (l *Loop) wantedAssets() (wanted []node.Asset) {
-	volumes, _ := l.Store.Objects(node.PersistentVolume)
-	for _, o := range volumes {
-		if storage.Doomed(o.Volume()) {
-			key := node.AssetKey{Kind: node.ReleasedVolume, Name: string(o.Volume().UID)}
-			wanted = append(wanted, node.Asset{Key: key, Volume: o.Volume(), Users: l.usersOf(o.Volume())})
-		}
-	}
-	return append(wanted, l.wantedPlugins()...)
-}
-
-// shared reports whether an asset is followed that pods may use.
-func (l *Loop) shared() bool {
-	for key := range l.tended {
-		if key.Kind == node.ReleasedVolume {
-			return true
-		}
-	}
-	return false
-}
-
-// usersOf returns the pods that use the claim to which a volume was given. A later claim of the same name does not
-// count.
-func (l *Loop) usersOf(v *corev1.PersistentVolume) (users []node.Key) {
-	of := v.Spec.ClaimRef
-	if of == nil {
-		return nil
-	}
-	held, ok := l.Store.Object(node.ObjectRef{Kind: node.PersistentVolumeClaim, Namespace: of.Namespace, Name: of.Name})
-	if !ok || held.Claim().UID != of.UID {
-		return nil
-	}
-	for _, key := range inOrder(l.tracks) {
-		pod := l.tracks[key].Slot().Pod.Object
-		uses := func(v corev1.Volume) bool {
-			name, ok := node.ClaimName(pod, &v)
-			return ok && name == of.Name && pod.Namespace == of.Namespace
-		}
-		if slices.ContainsFunc(pod.Spec.Volumes, uses) {
-			users = append(users, key)
-		}
-	}
-	return users
-}
-
 // tend gives a turn to every asset that is marked for one.
 func (l *Loop) tend(now time.Time) {
-	for _, key := range slices.SortedFunc(maps.Keys(l.untended), node.AssetKey.Compare) {
+	for _, key := range slices.SortedFunc(maps.Keys(l.untended), AssetKey.Compare) {
 		delete(l.untended, key)
 		t := l.tended[key]
 		if t.dropped {
@@ -189,9 +183,7 @@ func (l *Loop) FinishAsset(t *Tended, o Outcome) {
 // effects are over.
 func (l *Loop) Found(t *Tended, s AssetSighting, now time.Time) {
 	t.looking = false
-	before := t.Got().AssetLook
-	t.See(s, now)
-	l.happened(t, !reflect.DeepEqual(t.Got().AssetLook, before))
+	l.happened(t, t.See(s, now))
 }
 
 // happened gives an asset its turn. If its state is news, the pods that use it retry at once.

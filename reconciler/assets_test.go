@@ -2,6 +2,7 @@ package reconciler
 
 import (
 	"errors"
+	"iter"
 	"testing"
 	"time"
 
@@ -9,14 +10,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"nodal/node"
+	"nodal/reconciler/decide"
 )
 
-func released(users ...node.Key) node.Asset {
-	return node.Asset{
-		Key: node.AssetKey{Kind: node.ReleasedVolume, Name: "u1"}, Users: users,
-		Volume: &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "pv", UID: "u1"}},
-	}
+// files is a kind of asset, and released is one of it.
+var files = ReleasedVolumes(nil, nil)
+
+func released(users ...node.Key) Asset {
+	volume := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "pv", UID: "u1"}}
+	return Asset{Key: AssetKey{Kind: files.Name, Name: "u1"}, Users: users, Want: volume}
 }
+
+var removeReleased = node.RemoveFiles{Volume: released().Want.(*corev1.PersistentVolume)}
 
 // toldAsset says what an asset wants done now.
 func toldAsset(t *AssetTrack, now time.Time) string {
@@ -33,14 +38,13 @@ func toldAsset(t *AssetTrack, now time.Time) string {
 }
 
 func TestAssetIsLookedAtBeforeAnythingIsDone(t *testing.T) {
-	const files, record = "remove the files of volume pv", "forget volume pv"
-	remove := node.RemoveFiles{Volume: released().Volume}
-	seen := func(began node.Mark, there bool) func(*AssetTrack) {
-		return func(a *AssetTrack) { a.See(AssetSighting{Began: began, AssetLook: node.AssetLook{There: there}}, noon) }
+	const there, record = "remove the files of volume pv", "forget volume pv"
+	seen := func(began node.Mark, left bool) func(*AssetTrack) {
+		return func(a *AssetTrack) { a.See(AssetSighting{Began: began, Look: left}, noon) }
 	}
-	begins := func(a *AssetTrack) { a.Begin(remove) }
+	begins := func(a *AssetTrack) { a.Begin(removeReleased) }
 	ends := func(mark node.Mark, err error) func(*AssetTrack) {
-		return func(a *AssetTrack) { a.Done(Outcome{Action: remove, Err: err, Mark: mark, Now: noon}) }
+		return func(a *AssetTrack) { a.Done(Outcome{Action: removeReleased, Err: err, Mark: mark, Now: noon}) }
 	}
 	blind := func(a *AssetTrack) { a.See(AssetSighting{Began: 1, Err: errors.New("away")}, noon) }
 	failed, unknown := &node.Failure{Reason: node.VolumeFailedDelete, Err: errors.New("busy")}, node.ErrUnknown
@@ -50,10 +54,10 @@ func TestAssetIsLookedAtBeforeAnythingIsDone(t *testing.T) {
 		want string
 	}{
 		{"an agent that starts", nil, "look"},
-		{"files that are there", []func(*AssetTrack){seen(1, true)}, files},
+		{"files that are there", []func(*AssetTrack){seen(1, true)}, there},
 		{"files that a former agent has removed", []func(*AssetTrack){seen(1, false)}, record},
 		{"a look that failed rests", []func(*AssetTrack){blind}, "wake in 1m0s"},
-		{"a look that succeeds after that", []func(*AssetTrack){blind, seen(2, true)}, files},
+		{"a look that succeeds after that", []func(*AssetTrack){blind, seen(2, true)}, there},
 		{"a removal under way", []func(*AssetTrack){seen(1, true), begins}, ""},
 		{"a look meanwhile", []func(*AssetTrack){seen(1, true), begins, seen(2, false)}, ""},
 		{"files that are removed", []func(*AssetTrack){seen(1, true), begins, ends(3, nil)}, record},
@@ -63,7 +67,7 @@ func TestAssetIsLookedAtBeforeAnythingIsDone(t *testing.T) {
 		{"a removal without an answer", []func(*AssetTrack){seen(1, true), begins, ends(3, unknown)}, "look"},
 		{"which had its effect", []func(*AssetTrack){seen(1, true), begins, ends(3, unknown), seen(4, false)}, record},
 	} {
-		track := NewAssetTrack(released())
+		track := NewAssetTrack(files, released())
 		for _, do := range c.then {
 			do(track)
 		}
@@ -74,7 +78,7 @@ func TestAssetIsLookedAtBeforeAnythingIsDone(t *testing.T) {
 }
 
 func TestOtherWantsOfAnAssetForgiveItsFaults(t *testing.T) {
-	track := NewAssetTrack(released())
+	track := NewAssetTrack(files, released())
 	track.See(AssetSighting{Began: 1, Err: errors.New("away")}, noon)
 	if track.Intend(released()) {
 		t.Error("the same asset is news")
@@ -96,13 +100,13 @@ func (h *idleHands) Tend(_ *Tended, a node.Action) func() {
 func (*idleHands) Find(*Tended, node.Mark) {}
 
 // tending is a loop that has seen the files of a volume, and begun to remove them.
-func tending(asset node.Asset) (*Loop, *Tended, *idleHands) {
+func tending(asset Asset) (*Loop, *Tended, *idleHands) {
 	h := &idleHands{}
 	l := NewLoop(nil, node.Site{})
 	l.Hands = h
-	a := &Tended{AssetTrack: NewAssetTrack(asset), cancels: map[string]func(){}}
+	a := &Tended{AssetTrack: NewAssetTrack(files, asset), cancels: map[string]func(){}}
 	l.tended[asset.Key] = a
-	l.Found(a, AssetSighting{Began: l.Stamp(), AssetLook: node.AssetLook{There: true}}, noon)
+	l.Found(a, AssetSighting{Began: l.Stamp(), Look: true}, noon)
 	l.tend(noon)
 	return l, a, h
 }
@@ -114,11 +118,11 @@ func TestNewsOfAnAssetWakesThePodsThatUseIt(t *testing.T) {
 	track := trackOf(upTo(node.ContainerRunning))
 	track.got.Faults = map[string]node.Fault{node.VolumeTarget("v"): {Retry: noon.Add(time.Hour)}}
 	l.tracks[web] = &Tracked{Track: track, Key: web}
-	l.Found(a, AssetSighting{Began: l.Stamp(), AssetLook: node.AssetLook{There: true}}, noon)
+	l.Found(a, AssetSighting{Began: l.Stamp(), Look: true}, noon)
 	if l.dirty[web] {
 		t.Error("a look without news wakes the pod")
 	}
-	l.FinishAsset(a, Outcome{Action: node.RemoveFiles{Volume: a.asset.Volume}, Now: noon})
+	l.FinishAsset(a, Outcome{Action: removeReleased, Now: noon})
 	if !l.dirty[web] || len(track.Got().Faults) > 0 {
 		t.Errorf("the pod is woken: %t, and its faults are %v; want that it tries again", l.dirty[web], track.Got().Faults)
 	}
@@ -130,8 +134,63 @@ func TestAnAssetStaysUntilNothingIsInFlight(t *testing.T) {
 	if len(l.Assets()) != 1 || len(h.cancelled) != 1 {
 		t.Fatalf("%d assets are followed and %v is given up, want one and its action", len(l.Assets()), h.cancelled)
 	}
-	l.FinishAsset(a, Outcome{Action: node.RemoveFiles{Volume: a.asset.Volume}, Now: noon})
+	l.FinishAsset(a, Outcome{Action: removeReleased, Now: noon})
 	if len(l.Assets()) != 0 {
 		t.Error("an asset that is not wanted is followed for ever")
+	}
+}
+
+// probeBoard is a board that shows nothing but that it has changed.
+type probeBoard struct {
+	revision int64
+	told     node.Bell
+}
+
+func (b *probeBoard) Revision() int64          { return b.revision }
+func (b *probeBoard) Changed() <-chan struct{} { return b.told.Heard() }
+
+func TestAKindIsAskedAgainWhenWhatItReadsHasChanged(t *testing.T) {
+	web := node.Key{Namespace: "default", Name: "web"}
+	for _, c := range []struct {
+		name          string
+		ofPods, there bool // pods alone make one; there is one
+		objects, pods bool // what has changed
+		rung          bool
+		asked, looked bool
+	}{
+		{name: "nothing has changed", ofPods: true, there: true},
+		{name: "an object", objects: true, asked: true},
+		{name: "pods, that make them", ofPods: true, pods: true, asked: true},
+		{name: "pods, that may use the one there is", there: true, pods: true, asked: true},
+		{name: "pods, and there is none", pods: true},
+		{name: "its board", there: true, rung: true, asked: true, looked: true},
+	} {
+		asked, board := 0, &probeBoard{}
+		kind := KindOf[string, bool]{Name: "Probe", OfPods: c.ofPods, Board: board}
+		kind.Plan = func(decide.Asset[string, bool]) (p decide.Plan) { return p }
+		kind.Wanted = func(pods iter.Seq[*node.Pod]) (wanted []Wanted[string]) {
+			asked++
+			for pod := range pods {
+				wanted = append(wanted, Wanted[string]{Name: pod.Key().Name, Users: []node.Key{pod.Key()}})
+			}
+			return wanted
+		}
+		l := NewLoop(nil, node.Site{})
+		l.Hands, l.Kinds = &idleHands{}, []Kind{kind}
+		if c.there {
+			l.tracks[web] = &Tracked{Track: trackOf(upTo(node.ContainerRunning)), Key: web}
+			l.takeKind(kind)
+			l.Found(l.Assets()[0], AssetSighting{Began: l.Stamp(), Look: true}, noon)
+		}
+		if asked = 0; c.rung {
+			board.revision++
+		}
+		l.takeAssets(c.objects, c.pods)
+		if (asked > 0) != c.asked {
+			t.Errorf("%s: it is asked %d times, want that it is: %t", c.name, asked, c.asked)
+		}
+		if c.there && l.Assets()[0].Next(noon).Observe != c.looked {
+			t.Errorf("%s: want that the asset is looked at: %t", c.name, c.looked)
+		}
 	}
 }

@@ -11,12 +11,12 @@
 //	                    ▲                                  │
 //	                    └────── outcome, observation ──────┘
 //
-// A thing that does not belong to a single pod is an asset of the node: a plugin (plugins.go), or a
+// A thing that does not belong to a single pod is an asset of the node: a plugin, or a
 // volume whose claim was deleted, and whose files have to go before its record. An
-// AssetTrack follows it in the same way, with decide.Asset. The assets that are needed
-// follow from the objects and the pods at any time (assets.go), and a look shows what is
-// there of them. A new kind of asset adds its wants there, a function in package decide,
-// and its actions in tend.go.
+// AssetTrack follows it in the same way. The loop is given a list of kinds and knows none
+// by name. Each is one value, a KindOf, in a file of its own (asset_plugin.go): it says
+// which assets are needed, what rings when that changes, how to look at one, what to do
+// next (a function in package decide) and how.
 //
 // Two rules keep all this correct, and both live in course.go:
 //

@@ -115,6 +115,7 @@ func (b *bench) start() {
 			Store: b.store, Runtime: b.runtime, Images: puller, Logs: b.logs, Volumes: b.volumes, Storage: keeper, Clock: time.Now,
 			Freed: func(tx *store.Tx) { in.Readmit(tx, time.Now()) },
 		},
+		Kinds:  []reconciler.Kind{reconciler.ReleasedVolumes(b.store, b.volumes)},
 		Events: b.events, Sources: b.sources, Offers: &b.offers, Site: b.site,
 		Log: slog.New(slog.DiscardHandler), Relist: reconciler.PollEvery, Starts: 4,
 	})

@@ -91,7 +91,7 @@ func (h hands) do(ctx context.Context, pod *node.Pod, got *node.Observed, a node
 // Tend runs one action on an asset in a goroutine of its own.
 func (h hands) Tend(t *Tended, a node.Action) (cancel func()) {
 	return h.start(func(ctx context.Context) {
-		o := Outcome{Action: a, Err: h.Act.Tend(ctx, a)}
+		o := Outcome{Action: a, Err: t.Do(ctx, a)}
 		if ctx.Err() != nil && o.Err != nil {
 			o.Err = context.Cause(ctx)
 		}
@@ -104,7 +104,7 @@ func (h hands) Find(t *Tended, began node.Mark) {
 	asset := t.Asset()
 	h.start(func(ctx context.Context) {
 		s := AssetSighting{Began: began}
-		s.AssetLook, s.Err = h.Act.Find(ctx, asset)
+		s.Look, s.Err = t.Look(ctx, asset)
 		h.post(func() { h.found(t, s) })
 	})
 }

@@ -16,11 +16,11 @@ import (
 // and takes the time as an argument, so the simulation runs the same loop as the node. Its methods take events; the
 // Hands get the work.
 type Loop struct {
-	Store   *store.Store
-	Site    node.Site
-	Pool    *assign.Pool // of CPUs that pods share; nil disables it
-	Hands   Hands
-	Plugins *store.Plugins // nil disables them
+	Store *store.Store
+	Site  node.Site
+	Pool  *assign.Pool // of CPUs that pods share; nil disables it
+	Hands Hands
+	Kinds []Kind // of assets
 
 	tracks  map[node.Key]*Tracked
 	dirty   map[node.Key]bool // pods that get a turn next
@@ -144,7 +144,7 @@ func (l *Loop) Next(now time.Time) time.Duration { return min(l.alarms.next(now)
 // Ring gives a turn to the pods and the assets whose alarms are due.
 func (l *Loop) Ring(now time.Time) {
 	l.alarms.ring(now, func(key node.Key) { l.dirty[key] = true })
-	l.due.ring(now, func(key node.AssetKey) { l.untended[key] = true })
+	l.due.ring(now, func(key AssetKey) { l.untended[key] = true })
 }
 
 // Stamp returns a mark that is later than all before it.
@@ -206,11 +206,7 @@ func (l *Loop) takeIntents() {
 		l.intend(v)
 	}
 	l.share(views)
-	// Objects and plugins alone make assets. A change of pods matters only to the users of those that are there.
-	objects, plugins := l.takeObjects(), l.takePlugins()
-	if objects || plugins || len(views) > 0 && l.shared() {
-		l.takeAssets()
-	}
+	l.takeAssets(l.takeObjects(), len(views) > 0)
 }
 
 func (l *Loop) intend(v store.View) {

@@ -23,9 +23,9 @@ type Config struct {
 	Events  *store.Events
 	Sources *store.Sources
 	Site    node.Site
-	Plugins *store.Plugins // nil disables them
-	Pool    *assign.Pool   // of CPUs that pods share; nil disables it
-	Offers  Offers         // of the node; nil if its offer never changes
+	Kinds   []Kind       // of assets
+	Pool    *assign.Pool // of CPUs that pods share; nil disables it
+	Offers  Offers       // of the node; nil if its offer never changes
 	Log     *slog.Logger
 	Relist  time.Duration // between looks at a runtime without events
 	Starts  int           // sandboxes and containers that are made at a time
@@ -74,7 +74,7 @@ func New(c Config) *Reconciler {
 		c.Counts = uncounted{}
 	}
 	loop := NewLoop(c.Act.Store, c.Site)
-	loop.Pool, loop.Plugins = c.Pool, c.Plugins
+	loop.Pool, loop.Kinds = c.Pool, c.Kinds
 	return &Reconciler{
 		Config:   c,
 		loop:     loop,
@@ -94,13 +94,18 @@ func (r *Reconciler) Run(ctx context.Context) error {
 	r.began = r.Act.Clock()
 	r.loop.Hands = newHands(ctx, r)
 	go r.watch(ctx)
+	for _, kind := range r.Kinds {
+		if board := kind.board(); board != nil {
+			go r.heed(ctx, board)
+		}
+	}
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	safety := time.NewTicker(SafetyRelist)
 	defer safety.Stop()
 	sources := r.Sources.Ready()
 	for {
-		changed, offered, plugins := r.Act.Store.Changed(), r.takeOffer(), r.loop.pluginNews()
+		changed, offered := r.Act.Store.Changed(), r.takeOffer()
 		r.loop.Turn(r.Act.Clock())
 		r.sweep(ctx)
 		r.closeLooked()
@@ -111,7 +116,6 @@ func (r *Reconciler) Run(ctx context.Context) error {
 			return nil
 		case <-changed:
 		case <-offered:
-		case <-plugins:
 		case take := <-r.inbox:
 			take()
 		case word := <-r.Prober.Results():
@@ -128,6 +132,23 @@ func (r *Reconciler) Run(ctx context.Context) error {
 		case <-sources:
 			sources = nil
 			r.loop.Deliver(r.Act.Clock())
+		}
+	}
+}
+
+// heed has the loop turn whenever a board rings, until the context ends.
+func (r *Reconciler) heed(ctx context.Context, board Board) {
+	for {
+		changed := board.Changed()
+		select {
+		case r.inbox <- func() {}: // the loop compares revisions
+		case <-ctx.Done():
+			return
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
 		}
 	}
 }

@@ -33,7 +33,10 @@ type volumes struct {
 	reclaimed []string // PersistentVolumes
 }
 
-var _ reconciler.Volumes = (*volumes)(nil)
+var (
+	_ reconciler.Volumes     = (*volumes)(nil)
+	_ reconciler.VolumeFiles = (*volumes)(nil)
+)
 
 func newVolumes() *volumes {
 	return &volumes{missing: map[string]bool{}, setUps: map[string]int{}, pods: map[types.UID]bool{}}

@@ -62,7 +62,9 @@ func newAgent(w *world, f *faults, j *journal, bug Bug) (*agent, error) {
 		evictor: evict.Evictor{Store: held, Disk: disk{w}, Events: store.NewEvents(clock), Log: slog.New(slog.DiscardHandler), Clock: w.clock},
 		watched: map[node.Key]bool{}, board: store.NewPlugins(served),
 	}
-	a.act.Plugins, a.loop.Plugins = registry{w.plugins, a}, a.board
+	a.loop.Kinds = []reconciler.Kind{
+		reconciler.ReleasedVolumes(held, volumes{w, held}), reconciler.RegisteredPlugins(a.board, registry{w.plugins, a}),
+	}
 	a.loop.Hands, a.loop.Pool = hands{a}, assign.NewPool(rules())
 	a.act.Freed = func(tx *store.Tx) {
 		intake.Intake{Store: held, Offer: w.offers, Storage: w.keeper()}.Readmit(tx, w.clock())

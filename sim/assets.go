@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -54,7 +55,7 @@ func (e *errand) arrive() {
 		err = refused(node.VolumeFailedDelete, "%s: injected", e.action)
 	default:
 		w.witness.forgets(w, e.action)
-		err = e.agent.act.Tend(context.Background(), e.action)
+		err = e.t.Do(context.Background(), e.action)
 	}
 	e.done = true
 	w.around(e.agent, e.action)
@@ -93,7 +94,7 @@ func (e *errand) answer(err error) {
 
 // faultsOf returns the faults that strike what is done about an asset.
 func (h hands) faultsOf(t *reconciler.Tended) *faults {
-	if t.Asset().Key.Kind == node.RegisteredPlugin {
+	if t.Asset().Key.Kind == "RegisteredPlugin" {
 		return h.world.plugins.faults
 	}
 	return h.faults
@@ -111,9 +112,9 @@ func (h hands) Find(t *reconciler.Tended, began node.Mark) {
 		if h.dead {
 			return
 		}
-		s.AssetLook, s.Err = h.act.Find(context.Background(), t.Asset())
+		s.Look, s.Err = t.Look(context.Background(), t.Asset())
 		if blind {
-			s.AssetLook, s.Err = node.AssetLook{}, node.ErrUnavailable
+			s.Look, s.Err = nil, node.ErrUnavailable
 		}
 		h.world.after(back, func() { h.found(t, s) })
 	})
@@ -125,18 +126,29 @@ func (h hands) found(t *reconciler.Tended, s reconciler.AssetSighting) {
 		return
 	}
 	switch {
-	case s.Err != nil || t.Asset().Key.Kind != node.ReleasedVolume:
-	case s.There:
+	case s.Err != nil || t.Asset().Key.Kind != "ReleasedVolume":
+	case s.Look.(bool):
 		h.world.met.addf("files of a released volume: there")
 	default:
 		h.world.met.addf("files of a released volume: gone, and its record is not")
 	}
-	h.world.trace.addf("agent: finds %s, begun at %d: %t %v", t.Asset().Key, s.Began, s.There || s.Plugin.Connected, s.Err)
+	h.world.trace.addf("agent: finds %s, begun at %d: %v %v", t.Asset().Key, s.Began, shown{s.Look}, s.Err)
 	if h.bug == StaleSnapshot {
 		s.Began = h.loop.Stamp()
 	}
 	h.loop.Found(t, s, h.world.clock())
 	h.turn()
+}
+
+// shown prints what a look shows, without addresses of memory.
+type shown struct{ look any }
+
+func (s shown) String() string {
+	text, err := json.Marshal(s.look)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
 }
 
 // tends checks that an asset has one action at a time.

@@ -181,8 +181,7 @@ func (r registry) failed(socket node.PluginSocket) error {
 	return refused("PluginFailed", "nothing answers at %s", socket.Name)
 }
 
-func (r registry) Forget(socket node.PluginSocket)            { r.agent.board.Forget(socket) }
-func (r registry) Known(socket node.PluginSocket) node.Plugin { return r.agent.board.Plugin(socket) }
+func (r registry) Forget(socket node.PluginSocket) { r.agent.board.Forget(socket) }
 
 // answers checks that an agent registers only one of the living programs with the same type and name.
 func (wi *witness) answers(p *plugins, one *program) {

@@ -27,7 +27,10 @@ type volumes struct {
 	store *store.Store
 }
 
-var _ reconciler.Volumes = volumes{}
+var (
+	_ reconciler.Volumes     = volumes{}
+	_ reconciler.VolumeFiles = volumes{}
+)
 
 // SetUp lays out a volume, unless one of its objects is missing.
 func (v volumes) SetUp(_ context.Context, pod *node.Pod, name string) error {

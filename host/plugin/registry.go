@@ -100,9 +100,6 @@ func (r *Registry) Forget(socket node.PluginSocket) {
 	r.Board.Forget(socket)
 }
 
-// Known returns what is known of a plugin.
-func (r *Registry) Known(socket node.PluginSocket) node.Plugin { return r.Board.Plugin(socket) }
-
 // failed notes why a plugin could not be reached, and returns that as a failure.
 func (r *Registry) failed(socket node.PluginSocket, verb string, err error) error {
 	err = fmt.Errorf("%s the plugin at %s: %w", verb, socket.Name, err)

@@ -27,7 +27,7 @@ func TestPluginIsAskedAndAnsweredOverOneConnection(t *testing.T) {
 	if err := b.Ask(t.Context(), socket); err != nil {
 		t.Fatal(err)
 	}
-	got := b.Known(socket)
+	got := b.Board.Plugin(socket)
 	if !got.Connected || got.Info.Type != "CSIPlugin" || got.Info.Name != "disk" || got.Info.Endpoint != "/csi.sock" || len(got.Info.Versions) != 1 {
 		t.Errorf("the board shows %+v, want what the plugin said", got)
 	}
@@ -38,7 +38,7 @@ func TestPluginIsAskedAndAnsweredOverOneConnection(t *testing.T) {
 		if heard := <-p.heard; heard.GetPluginRegistered() != answer.Registered || heard.GetError() != answer.Reason {
 			t.Errorf("the plugin heard %v, want %v", heard, answer)
 		}
-		if got := b.Known(socket).Answer; got == nil || *got != answer {
+		if got := b.Board.Plugin(socket).Answer; got == nil || *got != answer {
 			t.Errorf("the board shows the answer %v, want %v", got, answer)
 		}
 	}
@@ -63,8 +63,8 @@ func TestPluginThatDiesBesideItsSocketIsLost(t *testing.T) {
 	if b.only() != socket {
 		t.Error("its socket is gone, and was to stay")
 	}
-	if err := b.Ask(t.Context(), socket); err == nil || !strings.Contains(b.Known(socket).Fault, "connection refused") {
-		t.Errorf("asked again: %v, and the board shows %q", err, b.Known(socket).Fault)
+	if err := b.Ask(t.Context(), socket); err == nil || !strings.Contains(b.Board.Plugin(socket).Fault, "connection refused") {
+		t.Errorf("asked again: %v, and the board shows %q", err, b.Board.Plugin(socket).Fault)
 	}
 }
 
@@ -83,11 +83,11 @@ func TestSocketThatIsMadeAnewIsAnotherPlugin(t *testing.T) {
 		t.Errorf("the former one is asked: %v", err)
 	}
 	socket := b.only()
-	if err := b.Ask(t.Context(), socket); err != nil || b.Known(socket).Info.Name != "other" {
-		t.Errorf("the new one is asked: %v, %+v", err, b.Known(socket))
+	if err := b.Ask(t.Context(), socket); err != nil || b.Board.Plugin(socket).Info.Name != "other" {
+		t.Errorf("the new one is asked: %v, %+v", err, b.Board.Plugin(socket))
 	}
-	if !b.Known(former).Gone {
-		t.Errorf("the former one is %+v, want it gone", b.Known(former))
+	if !b.Board.Plugin(former).Gone {
+		t.Errorf("the former one is %+v, want it gone", b.Board.Plugin(former))
 	}
 }
 
@@ -133,7 +133,7 @@ func TestWhatNoPluginSaysIsRefused(t *testing.T) {
 			serve(t, b.path("a.sock"), c.info)
 			socket := b.only()
 			err := b.Ask(t.Context(), socket)
-			if got := b.Known(socket); err == nil || got.Connected || !strings.Contains(got.Fault, c.want) {
+			if got := b.Board.Plugin(socket); err == nil || got.Connected || !strings.Contains(got.Fault, c.want) {
 				t.Errorf("got %v, and the board shows %+v, want %q", err, got, c.want)
 			}
 		})
@@ -146,8 +146,8 @@ func TestPluginThatHangsIsGivenUp(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	socket := b.only()
-	if err := b.Ask(ctx, socket); err == nil || !strings.Contains(b.Known(socket).Fault, "DeadlineExceeded") {
-		t.Errorf("got %v, and the board shows %q, want it given up", err, b.Known(socket).Fault)
+	if err := b.Ask(ctx, socket); err == nil || !strings.Contains(b.Board.Plugin(socket).Fault, "DeadlineExceeded") {
+		t.Errorf("got %v, and the board shows %q, want it given up", err, b.Board.Plugin(socket).Fault)
 	}
 }
 
@@ -198,13 +198,13 @@ func TestDirectoryThatCannotBeReadChangesNothing(t *testing.T) {
 	if err := os.WriteFile(b.Dir, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.scan(); err == nil || b.Known(socket).Gone {
-		t.Errorf("a file in its place: %v, and the plugin is %+v", err, b.Known(socket))
+	if err := b.scan(); err == nil || b.Board.Plugin(socket).Gone {
+		t.Errorf("a file in its place: %v, and the plugin is %+v", err, b.Board.Plugin(socket))
 	}
 	if err := os.Remove(b.Dir); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.scan(); err != nil || !b.Known(socket).Gone {
-		t.Errorf("a directory that is gone: %v, and the plugin is %+v, want it gone", err, b.Known(socket))
+	if err := b.scan(); err != nil || !b.Board.Plugin(socket).Gone {
+		t.Errorf("a directory that is gone: %v, and the plugin is %+v, want it gone", err, b.Board.Plugin(socket))
 	}
 }

@@ -11,7 +11,7 @@
 //	teardown: strays → stopContainers → stopSandboxes → removeSandboxes → tearDown (cgroup, volumes, logs) → forget
 //
 // A facility of a pod, such as its volumes, has a step that sets it up, in a file of its
-// own, and a place among the teardowns; see node.Facility. An asset has one function.
+// own, and a place among the teardowns; see node.Facility. Each kind of asset has one function.
 //
 // The caller's contract: decide only on an observation that is newer than the
 // last own effect, and never start an action whose target is busy. Package

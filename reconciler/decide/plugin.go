@@ -11,20 +11,21 @@ import (
 // would keep the node busy.
 const pluginRest = 10 * time.Second
 
-// registeredPlugin asks a plugin who it is, and tells it whether it is registered.
-func registeredPlugin(p *Plan, in AssetInput) {
-	want, got := in.Asset.Plugin, in.Got.Plugin
+// RegisteredPlugin asks a plugin who it is, and tells it whether it is registered.
+func RegisteredPlugin(in Asset[node.PluginWish, node.Plugin]) (p Plan) {
+	want, got := in.Want, in.Look
 	again := got.Said.Add(pluginRest)
 	switch {
 	case want.Gone:
-		p.attempt(in.Got.Faults, in.Now, node.ForgetPlugin{Socket: want.Socket})
+		in.try(&p, node.ForgetPlugin{Socket: want.Socket})
 	case !got.Connected && !got.Said.IsZero() && in.Now.Before(again):
 		p.wait(again, "waiting before the plugin is asked again")
 	case !got.Connected:
-		p.attempt(in.Got.Faults, in.Now, node.AskPlugin{Socket: want.Socket})
+		in.try(&p, node.AskPlugin{Socket: want.Socket})
 	case want.Answer != node.PluginAnswer{} && (got.Answer == nil || *got.Answer != want.Answer):
-		p.attempt(in.Got.Faults, in.Now, node.AnswerPlugin{Socket: want.Socket, Answer: want.Answer})
+		in.try(&p, node.AnswerPlugin{Socket: want.Socket, Answer: want.Answer})
 	}
+	return p
 }
 
 // PluginAnswer decides what a plugin has to hear, among all that are known. The first of two with one name has it as

@@ -30,10 +30,7 @@ func TestPluginIsAskedThenAnsweredThenLeftAlone(t *testing.T) {
 		{"one whose socket is gone", node.PluginWish{Gone: true}, node.Plugin{Connected: true, Said: now}, nil, "forget plugin a.sock"},
 	} {
 		c.want.Socket = socket
-		plan := Asset(AssetInput{
-			Asset: node.Asset{Key: node.AssetKey{Kind: node.RegisteredPlugin}, Plugin: c.want}, Now: now,
-			Got: &node.AssetState{AssetLook: node.AssetLook{Plugin: c.got}, Faults: c.faults},
-		})
+		plan := RegisteredPlugin(Asset[node.PluginWish, node.Plugin]{Want: c.want, Look: c.got, Faults: c.faults, Now: now})
 		got := ""
 		if len(plan.Actions) > 0 {
 			got = plan.Actions[0].String()

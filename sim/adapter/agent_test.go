@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	hostcri "nodal/host/cri"
@@ -43,11 +42,9 @@ func (noLogs) RemoveRun(node.Key, types.UID, string, uint32) error { return nil 
 // noVolumes has no volumes to lay out.
 type noVolumes struct{}
 
-func (noVolumes) SetUp(context.Context, *node.Pod, string) error               { return nil }
-func (noVolumes) TearDown(context.Context, types.UID) error                    { return nil }
-func (noVolumes) Sweep(context.Context, func(types.UID) bool) error            { return nil }
-func (noVolumes) Left(context.Context, *corev1.PersistentVolume) (bool, error) { return false, nil }
-func (noVolumes) Reclaim(context.Context, *corev1.PersistentVolume) error      { return nil }
+func (noVolumes) SetUp(context.Context, *node.Pod, string) error    { return nil }
+func (noVolumes) TearDown(context.Context, types.UID) error         { return nil }
+func (noVolumes) Sweep(context.Context, func(types.UID) bool) error { return nil }
 
 // noProber runs no probes.
 type noProber struct{}

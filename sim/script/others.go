@@ -46,10 +46,8 @@ func (o others) SetUp(_ context.Context, pod *node.Pod, name string) error {
 }
 
 // TearDown and Sweep do nothing: volumes are empty.
-func (others) TearDown(context.Context, types.UID) error                    { return nil }
-func (others) Sweep(context.Context, func(types.UID) bool) error            { return nil }
-func (others) Left(context.Context, *corev1.PersistentVolume) (bool, error) { return false, nil }
-func (others) Reclaim(context.Context, *corev1.PersistentVolume) error      { return nil }
+func (others) TearDown(context.Context, types.UID) error         { return nil }
+func (others) Sweep(context.Context, func(types.UID) bool) error { return nil }
 
 // cgroups accepts every call.
 type cgroups struct{}
