@@ -116,17 +116,17 @@ func isAPI(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/v1/") 
 // words elsewhere.
 func unauthorized(w http.ResponseWriter, r *http.Request) {
 	if isAPI(r) {
-		wire.WriteStatus(w, status.New(codes.Unauthenticated, "Unauthorized"))
+		wire.WriteStatus(w, status.New(codes.Unauthenticated, auth.Refused(r)))
 		return
 	}
-	wire.WriteText(w, http.StatusUnauthorized, "Unauthorized")
+	wire.WriteText(w, http.StatusUnauthorized, auth.Refused(r))
 }
 
 // unauthenticatedCall is unauthorized in the words of gRPC.
-func unauthenticatedCall(w http.ResponseWriter, _ *http.Request) {
+func unauthenticatedCall(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/grpc")
 	w.Header().Set("Grpc-Status", strconv.Itoa(int(codes.Unauthenticated)))
-	w.Header().Set("Grpc-Message", "Unauthorized")
+	w.Header().Set("Grpc-Message", auth.Refused(r))
 	w.WriteHeader(http.StatusOK)
 }
 

@@ -119,6 +119,7 @@ type services struct {
 	objects   objectServices
 	stats     *statsService
 	node      *nodeService
+	tokens    *tokenService
 }
 
 func newServices(cfg Config, stopped <-chan struct{}) services {
@@ -142,6 +143,7 @@ func newServices(cfg Config, stopped <-chan struct{}) services {
 			facts: cfg.Facts, verbosity: cfg.Debug.Verbosity, fixed: cfg.Debug.NoFlags, stopped: stopped,
 			plugins: state.Plugins,
 		},
+		tokens: &tokenService{tokens: cfg.Front.Auth},
 	}
 }
 
@@ -154,5 +156,6 @@ func (s services) register(r grpc.ServiceRegistrar) {
 	nodev1.RegisterImagesServiceServer(r, s.images)
 	nodev1.RegisterStatsServiceServer(r, s.stats)
 	nodev1.RegisterNodeServiceServer(r, s.node)
+	nodev1.RegisterTokensServiceServer(r, s.tokens)
 	s.objects.register(r)
 }

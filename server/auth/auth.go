@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -36,6 +37,8 @@ type Authenticator struct {
 	log      *slog.Logger
 	trust    *reread[trust]
 	tokens   *reread[tokenList]
+	issuing  sync.Mutex // held while records of tokens change
+	uses     *uses
 	sessions *sessions
 	standing standing
 	streams  *Limiter
@@ -64,10 +67,12 @@ func New(cfg Config) (*Authenticator, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.tokens, err = newReread(a.log, func() (*tokenList, error) { return loadTokens(cfg.TokenDir) })
-	if err != nil {
+	a.uses = newUses(cfg.TokenUseFile, a.log)
+	dir := &tokenDir{path: cfg.TokenDir, uses: a.uses}
+	if a.tokens, err = newReread(a.log, dir.load); err != nil {
 		return nil, err
 	}
+	a.uses.keep(dir.list)
 	return a, nil
 }
 
@@ -82,6 +87,14 @@ type evidence struct {
 	authorization string
 	session       string // the secret in a browser's cookie
 	host          string // that the browser knows the node by
+}
+
+// unauthorized returns the answer to a caller that err keeps out. Only one that holds the right secret learns more.
+func unauthorized(err error) string {
+	if expired, ok := errors.AsType[*expiredError](err); ok {
+		return "Unauthorized: " + expired.Error()
+	}
+	return "Unauthorized"
 }
 
 // errNoCredential answers a caller that offers no credential.
@@ -143,15 +156,19 @@ func (a *Authenticator) proven(ctx context.Context, e evidence) (Identity, error
 // holder identifies the caller by a token. The node's own tokens come first, and are never
 // passed to a cluster.
 func (a *Authenticator) holder(ctx context.Context, token string, now time.Time) (Identity, error) {
-	id, ok := a.tokens.get(now).identify(token)
-	if !ok && a.cfg.Tokens != nil && !strings.HasPrefix(token, tokenPrefix) {
-		var err error
-		if id, ok, err = a.cfg.Tokens.Review(ctx, token); err != nil {
-			return Identity{}, fmt.Errorf("review the token in the cluster: %w", err)
-		}
+	known, err := a.tokens.get(now).identify(token, now)
+	if err == nil {
+		return known.id, nil
+	}
+	if !errors.Is(err, errUnknownToken) || a.cfg.Tokens == nil || strings.HasPrefix(token, tokenPrefix) {
+		return Identity{}, err
+	}
+	id, ok, err := a.cfg.Tokens.Review(ctx, token)
+	if err != nil {
+		return Identity{}, fmt.Errorf("review the token in the cluster: %w", err)
 	}
 	if !ok {
-		return Identity{}, errors.New("unknown or revoked token")
+		return Identity{}, errUnknownToken
 	}
 	return id, nil
 }

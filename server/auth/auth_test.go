@@ -21,7 +21,7 @@ type fixture struct {
 	log      *bytes.Buffer
 }
 
-func newFixture(t *testing.T, change func(*Config)) *fixture {
+func newFixture(t testing.TB, change func(*Config)) *fixture {
 	t.Helper()
 	root := t.TempDir()
 	m, err := Bootstrap(Dirs{Root: root}, []string{"node-1", "10.0.0.7"}, time.Now())
@@ -46,7 +46,7 @@ func (f *fixture) HTTP(next http.Handler) http.Handler {
 	}))
 }
 
-func (f *fixture) token(t *testing.T, role Role) string {
+func (f *fixture) token(t testing.TB, role Role) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(f.root, "credentials", string(role)+".token"))
 	if err != nil {
@@ -231,8 +231,8 @@ func TestABadTokenRecordSpoilsNoOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	list, err := loadTokens(f.material.TokenDir)
-	if err == nil || len(list.known) != 3 {
-		t.Errorf("got %d tokens and %v, want 3 and an error", len(list.known), err)
+	if err == nil || len(list.byName) != 3 {
+		t.Errorf("got %d tokens and %v, want 3 and an error", len(list.byName), err)
 	}
 }
 

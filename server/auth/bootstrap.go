@@ -27,6 +27,8 @@ type Material struct {
 	KeyFile     string
 	TokenDir    string
 	SessionFile string // of browsers; empty: they end with the agent
+
+	TokenUseFile string // when tokens were last used; empty: that ends with the agent
 }
 
 // Bootstrap creates what is missing, expired, about to expire or out of date, and keeps
@@ -41,6 +43,8 @@ func Bootstrap(dirs Dirs, hosts []string, now time.Time) (*Material, error) {
 		TokenDir: filepath.Join(pki, "tokens"),
 
 		SessionFile: filepath.Join(pki, "sessions.json"),
+
+		TokenUseFile: filepath.Join(pki, "token-uses.json"),
 	}
 	if dirs.Cert != "" {
 		m.CertFile, m.KeyFile = filepath.Join(dirs.Cert, "kubelet.crt"), filepath.Join(dirs.Cert, "kubelet.key")

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"net"
 	"net/http"
@@ -29,9 +30,11 @@ func (a *Authenticator) IssueCode(ctx context.Context) (code string, expires tim
 	now := time.Now()
 	p := pass{Identity: id}
 	if id.Via == viaToken {
-		if p.Token = a.tokens.get(now).hashOf(id.Name); p.Token == "" {
+		known := a.tokens.get(now).byName[id.Name]
+		if known == nil || known.id.Credential != id.Credential {
 			return "", time.Time{}, refuse(codes.Unauthenticated, node.ErrDenied, "the token was revoked")
 		}
+		p.Token = hex.EncodeToString(known.hash[:])
 	}
 	code, expires = a.sessions.issueCode(p, now)
 	a.auditLine(ctx, call{id: id, verb: Admin, path: "browser code", started: now}, "issued")
@@ -66,10 +69,14 @@ func (a *Authenticator) admitted(proof Proof, now time.Time) (pass, error) {
 		}
 		return pass{}, refuse(codes.Unauthenticated, node.ErrDenied, "the link was used already or is too old")
 	}
-	if id, ok := a.tokens.get(now).identify(proof.Token); ok {
-		return pass{Identity: id, Token: hashOf(proof.Token)}, nil
+	known, err := a.tokens.get(now).identify(proof.Token, now)
+	if _, expired := errors.AsType[*expiredError](err); expired {
+		return pass{}, refuse(codes.Unauthenticated, node.ErrDenied, "%s", err)
 	}
-	return pass{}, refuse(codes.Unauthenticated, node.ErrDenied, "the token is unknown or was revoked")
+	if err != nil {
+		return pass{}, refuse(codes.Unauthenticated, node.ErrDenied, "the token is unknown or was revoked")
+	}
+	return pass{Identity: known.id, Token: hashOf(proof.Token)}, nil
 }
 
 // SignOut ends the request's session and returns the cookie that clears it.
@@ -86,7 +93,10 @@ func (a *Authenticator) SignOut(r *http.Request) (*http.Cookie, error) {
 	return cookie, nil
 }
 
-var errSession = errors.New("the session has expired")
+var (
+	errSession      = errors.New("the session is over")
+	errSessionToken = errors.New("the session is over: its token was revoked")
+)
 
 // browser returns the identity of a session. A session that came from a token ends with
 // it, and has the role that the token has now.
@@ -97,9 +107,14 @@ func (a *Authenticator) browser(e evidence, now time.Time) (Identity, error) {
 	}
 	id := p.Identity
 	if p.Token != "" {
-		if id, ok = a.tokens.get(now).named(id.Name, p.Token); !ok {
-			return Identity{}, errSession
+		known, err := a.tokens.get(now).named(id.Name, p.Token, now)
+		if errors.Is(err, errUnknownToken) {
+			return Identity{}, errSessionToken
 		}
+		if err != nil {
+			return Identity{}, err
+		}
+		id = known.id
 	}
 	id.Via = viaSession
 	return id, nil

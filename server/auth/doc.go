@@ -59,7 +59,7 @@
 //
 // To revoke a token remove pki/tokens/<name>.json: it fails within a second, and its
 // open streams end soon after, as they do when a session ends (standing.go). It stays
-// revoked over restarts for as long as its .token file is there, because only a missing
+// revoked over restarts for as long as their .token file is there, because only a missing
 // .token file makes Bootstrap issue a new one.
 // To rotate a token remove credentials/<name>.token and call Bootstrap again, as
 // each start does: the new token replaces the old. Certificates cannot be revoked

@@ -24,8 +24,15 @@ func TestAGoldenTokenIsKnown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, ok := list.identify("hello"); !ok || got.Name != "bob" || got.Role != RoleViewer {
-		t.Errorf("got %+v, %t; want bob, a viewer", got, ok)
+	got, err := list.identify("hello", day)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if id := got.id; id.Name != "bob" || id.Role != RoleViewer || id.Namespaces != nil || id.Credential != "2cf24dba5fb0" {
+		t.Errorf("got %+v, want bob, a viewer of the whole node", id)
+	}
+	if got.expired(day.Add(100 * 365 * 24 * time.Hour)) {
+		t.Error("a token without an end has expired")
 	}
 }
 
@@ -43,6 +50,12 @@ func TestAGoldenSessionGoesOn(t *testing.T) {
 	if again, ok := newSessions(file, slog.New(slog.DiscardHandler)).find("hello", "node", day); !ok || again.Identity.UID != "u" {
 		t.Errorf("after another has begun: %+v, %t; want alice as she was", again, ok)
 	}
+}
+
+// loadTokens reads a directory as the agent does at its start.
+func loadTokens(dir string) (*tokenList, error) {
+	d := tokenDir{path: dir, uses: newUses("", slog.New(slog.DiscardHandler))}
+	return d.load()
 }
 
 func writeGolden(t *testing.T, path, text string) {

@@ -22,7 +22,15 @@ func (a *Authenticator) Unary(verbs map[string]Verb) grpc.UnaryServerInterceptor
 		if err != nil {
 			return nil, err
 		}
+		if c.verb == Exec { // the one that may take an hour
+			var done func()
+			ctx, done = a.stay(ctx)
+			defer done()
+		}
 		resp, err := handler(ctx, req)
+		if cause := context.Cause(ctx); err != nil && errors.Is(cause, errOver) {
+			resp, err = nil, cause
+		}
 		a.auditEnd(ctx, c, status.Code(err).String())
 		return resp, err
 	}
@@ -68,7 +76,7 @@ func (a *Authenticator) admit(ctx context.Context, method string, verbs map[stri
 	if !ok {
 		var err error
 		if ctx, id, err = a.identified(ctx, callEvidence(ctx)); err != nil {
-			return ctx, call{}, status.Error(codes.Unauthenticated, "Unauthorized")
+			return ctx, call{}, status.Error(codes.Unauthenticated, unauthorized(err))
 		}
 	}
 	c := call{id: id, verb: methodVerb(method, verbs), path: method, started: time.Now()}

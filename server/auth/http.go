@@ -2,6 +2,8 @@ package auth
 
 import (
 	"bufio"
+	"cmp"
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -13,17 +15,25 @@ import (
 )
 
 // HTTP puts the caller's identity into the request's context and calls next. For a caller
-// without a valid credential it calls refused, which has to answer 401.
+// without a valid credential it calls refused, which has to answer 401 with the words of Refused.
 func (a *Authenticator) HTTP(next, refused http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, _, err := a.identified(r.Context(), requestEvidence(r))
 		if err != nil {
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			refused.ServeHTTP(w, r)
+			refused.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), refusedKey{}, unauthorized(err))))
 			return
 		}
 		next.ServeHTTP(w, r.WithContext(ctx))
 	})
+}
+
+type refusedKey struct{}
+
+// Refused returns the words that answer the caller of a request that HTTP has refused.
+func Refused(r *http.Request) string {
+	words, _ := r.Context().Value(refusedKey{}).(string)
+	return cmp.Or(words, unauthorized(nil))
 }
 
 // Knows reports whether the request proves an identity, by its headers or its connection. An

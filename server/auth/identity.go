@@ -50,6 +50,11 @@ type Identity struct {
 	Groups []string `json:"Groups"`
 	Via    string   `json:"Via"` // "socket", "certificate", "token", "session", "process" or "anonymous"
 
+	// Credential is the id of the node's token, or the serial number of the certificate, that the caller has shown.
+	Credential string `json:"Credential,omitempty"`
+	// Namespaces are those to which the role is narrowed; none means the whole node.
+	Namespaces []string `json:"Namespaces,omitempty"`
+
 	// What a cluster says of its users beside that.
 	UID   string              `json:"UID,omitempty"`
 	Extra map[string][]string `json:"Extra,omitempty"`

@@ -41,6 +41,17 @@ func (r *reread[T]) get(now time.Time) *T {
 	if age := now.Sub(r.at); age >= 0 && age < rereadEvery {
 		return r.value
 	}
+	return r.read(now)
+}
+
+// renew returns the value as it is now, for a caller that has changed it.
+func (r *reread[T]) renew(now time.Time) *T {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.read(now)
+}
+
+func (r *reread[T]) read(now time.Time) *T {
 	value, err := r.load()
 	if value != nil {
 		r.value = value

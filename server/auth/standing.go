@@ -2,6 +2,9 @@ package auth
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -11,12 +14,14 @@ import (
 	"nodal/node"
 )
 
-// recheckEvery bounds how long a stream outlives its credential. Signing out ends it at
-// once.
-const recheckEvery = time.Second
+// recheckEvery bounds, together with rereadEvery, how long a stream outlives a credential that expires or whose file
+// is removed. What is revoked through the agent ends at once.
+const recheckEvery = 400 * time.Millisecond
 
-// errOver ends a stream whose credential is void.
-var errOver = refuse(codes.Unauthenticated, node.ErrDenied, "the session is over, or the token was revoked")
+// errOver is the kind of the errors that end a stream whose credential is void.
+var errOver = fmt.Errorf("the credential is void: %w", node.ErrDenied)
+
+func over(why string) error { return refuse(codes.Unauthenticated, errOver, "%s", why) }
 
 type evidenceKey struct{}
 
@@ -31,76 +36,104 @@ func (a *Authenticator) identified(ctx context.Context, e evidence) (context.Con
 
 // stay returns a context that ends with the session or the token of the request.
 func (a *Authenticator) stay(ctx context.Context) (_ context.Context, done func()) {
-	holds := a.holds(ctx)
-	if holds == nil {
+	key, judge := a.judge(ctx)
+	if judge == nil {
 		return ctx, func() {}
 	}
 	ctx, end := context.WithCancelCause(ctx)
-	one := &stay{holds, end}
-	a.standing.add(one)
+	leave := a.standing.add(key, judge, end)
 	return ctx, func() {
 		end(nil)
-		a.standing.remove(one)
+		leave()
 	}
 }
 
-// holds returns a test of whether the caller's credential still counts, with the role that
-// it had. It is nil for a credential that cannot be revoked here: a socket, a certificate, a
+// judge returns a test of whether the caller's credential still counts, with the rights that it had, and a key that
+// all requests with the same test share. It is nil for a credential that cannot be revoked here: a socket, a
 // cluster's token.
-func (a *Authenticator) holds(ctx context.Context) func(now time.Time) bool {
+func (a *Authenticator) judge(ctx context.Context) (key string, judge func(now time.Time) error) {
 	id, _ := From(ctx)
 	e, _ := ctx.Value(evidenceKey{}).(evidence)
-	same := func(now Identity) bool { return now.Role == id.Role || a.cfg.AlwaysAllow }
+	same := func(got Identity) error {
+		if a.cfg.AlwaysAllow || got.Role == id.Role && slices.Equal(got.Namespaces, id.Namespaces) {
+			return nil
+		}
+		return over("the rights of the caller have changed; call again")
+	}
+	rights := string(id.Role) + "/" + strings.Join(id.Namespaces, ",")
 	switch token, _ := bearer(e.authorization); {
 	case id.Via == viaSession:
-		return func(now time.Time) bool {
+		return "session/" + hashOf(e.session) + "/" + rights, func(now time.Time) error {
 			got, err := a.browser(e, now)
-			return err == nil && same(got)
+			if err != nil {
+				return over(err.Error())
+			}
+			return same(got)
 		}
 	case id.Via == viaToken && a.isNodeToken(token):
-		return func(now time.Time) bool {
-			got, ok := a.tokens.get(now).identify(token)
-			return ok && same(got)
+		return "token/" + hashOf(token) + "/" + rights, func(now time.Time) error {
+			got, err := a.tokens.get(now).identify(token, now)
+			if errors.Is(err, errUnknownToken) {
+				return over("the token was revoked")
+			}
+			if err != nil {
+				return over(err.Error())
+			}
+			return same(got.id)
 		}
 	}
-	return nil
+	return "", nil
 }
 
 // isNodeToken reports whether the node issued a token, not a cluster. A revoked token
 // still shows it by its prefix.
 func (a *Authenticator) isNodeToken(token string) bool {
-	_, known := a.tokens.get(time.Now()).identify(token)
-	return known || strings.HasPrefix(token, tokenPrefix)
+	if strings.HasPrefix(token, tokenPrefix) {
+		return true
+	}
+	now := time.Now()
+	_, err := a.tokens.get(now).identify(token, now)
+	return !errors.Is(err, errUnknownToken)
 }
 
-// standing holds the requests that take a while, each with its credential. One timer checks
-// all of them, as long as there are any.
+// standing holds the requests that take a while by their credentials. Each credential is judged once for all its
+// requests: at once when one is revoked, and by a timer for what the agent is not told.
 type standing struct {
 	mu    sync.Mutex
-	open  map[*stay]struct{}
+	held  map[string]*holding
 	timer *time.Timer
 }
 
-type stay struct {
-	holds func(now time.Time) bool
-	end   context.CancelCauseFunc
+// holding is one credential with the requests that it holds open.
+type holding struct {
+	judge func(now time.Time) error
+	ends  map[*context.CancelCauseFunc]struct{}
 }
 
-func (s *standing) add(one *stay) {
+func (s *standing) add(key string, judge func(time.Time) error, end context.CancelCauseFunc) (leave func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.open) == 0 {
-		s.open = map[*stay]struct{}{}
+	if len(s.held) == 0 {
+		s.held = map[string]*holding{}
 		s.timer = time.AfterFunc(recheckEvery, s.check)
 	}
-	s.open[one] = struct{}{}
+	h := s.held[key]
+	if h == nil {
+		h = &holding{judge, map[*context.CancelCauseFunc]struct{}{}}
+		s.held[key] = h
+	}
+	h.ends[&end] = struct{}{}
+	return func() { s.remove(key, &end) }
 }
 
-func (s *standing) remove(one *stay) {
+func (s *standing) remove(key string, end *context.CancelCauseFunc) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.open, one)
-	if len(s.open) == 0 {
+	h := s.held[key]
+	if delete(h.ends, end); len(h.ends) == 0 {
+		delete(s.held, key)
+	}
+	if len(s.held) == 0 {
 		s.timer.Stop()
 	}
 }
@@ -109,13 +142,17 @@ func (s *standing) remove(one *stay) {
 func (s *standing) check() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.open) == 0 {
+	if len(s.held) == 0 {
 		return
 	}
 	now := time.Now()
-	for one := range s.open {
-		if !one.holds(now) {
-			one.end(errOver)
+	for _, h := range s.held {
+		err := h.judge(now)
+		if err == nil {
+			continue
+		}
+		for end := range h.ends {
+			(*end)(err)
 		}
 	}
 	s.timer.Reset(recheckEvery)

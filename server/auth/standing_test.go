@@ -6,6 +6,9 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -61,22 +64,50 @@ func TestWhatIsUnderWayEndsWithWhatItWasOpenedBy(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	narrow := func(f *fixture, t *testing.T, _ *http.Request) {
+		path := filepath.Join(f.material.TokenDir, "operator.json")
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Error(err)
+		}
+		writeGolden(t, path, strings.Replace(string(data), "operator", "viewer", 1))
+	}
 	signOut := func(f *fixture, t *testing.T, r *http.Request) {
 		if _, err := f.SignOut(r); err != nil {
 			t.Error(err)
 		}
 	}
+	revokeByCall := func(f *fixture, t *testing.T, _ *http.Request) {
+		if err := f.RevokeToken("operator"); err != nil {
+			t.Error(err)
+		}
+	}
+	soon := func(f *fixture, t *testing.T) *http.Request {
+		r := httptest.NewRequest("GET", "/exec/default/web/main", nil)
+		r.Header.Set("Authorization", "Bearer "+f.created(t, NewToken{Name: "ci", Role: RoleOperator, Lifetime: 2 * time.Second}))
+		return r
+	}
+	soonVisit := func(f *fixture, t *testing.T) *http.Request {
+		return f.visit(t, f.created(t, NewToken{Name: "ci", Role: RoleOperator, Lifetime: 2 * time.Second}))
+	}
+	nothing := func(*fixture, *testing.T, *http.Request) {}
 	cases := []struct {
 		name  string
 		comes func(*fixture, *testing.T) *http.Request
 		goes  func(*fixture, *testing.T, *http.Request)
 		after time.Duration
+		why   string
 	}{
-		{"a session that is signed out, at once", bySession, signOut, 0},
-		{"a session whose token is revoked", bySession, revoke, 2 * time.Second},
-		{"a session that has grown old", old, func(*fixture, *testing.T, *http.Request) {}, 2 * time.Second},
-		{"a token that is revoked", byToken, revoke, 2 * time.Second},
-		{"a token that was replaced", byToken, demote, 2 * time.Second},
+		{"a session that is signed out, at once", bySession, signOut, 0, "the session is over"},
+		{"a session whose token is revoked", bySession, revoke, time.Second, "the session is over: its token was revoked"},
+		{"a session whose token is revoked by a call, at once", bySession, revokeByCall, 0, "the session is over: its token was revoked"},
+		{"a session whose token expires", soonVisit, nothing, 2 * time.Second, `token "ci" has expired`},
+		{"a session that has grown old", old, nothing, 3 * time.Second, "the session is over"},
+		{"a token that is revoked", byToken, revoke, time.Second, "the token was revoked"},
+		{"a token that is revoked by a call, at once", byToken, revokeByCall, 0, "the token was revoked"},
+		{"a token that expires", soon, nothing, 2 * time.Second, `token "ci" has expired`},
+		{"a token that was replaced", byToken, demote, time.Second, "the token was revoked"},
+		{"a token whose role is narrowed by hand", byToken, narrow, time.Second, "the rights of the caller have changed"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -90,8 +121,8 @@ func TestWhatIsUnderWayEndsWithWhatItWasOpenedBy(t *testing.T) {
 				synctest.Wait()
 				select {
 				case err := <-ended:
-					if !errors.Is(err, errOver) {
-						t.Errorf("it ends because of %v", err)
+					if !errors.Is(err, errOver) || !strings.HasPrefix(err.Error(), c.why) {
+						t.Errorf("it ends because of %v, want %s", err, c.why)
 					}
 				default:
 					t.Error("it goes on")
@@ -117,8 +148,43 @@ func TestAStreamOfARevokedTokenIsUnauthenticated(t *testing.T) {
 		if got := status.Code(<-ended); got != codes.Unauthenticated {
 			t.Errorf("got %v, want Unauthenticated", got)
 		}
-		if len(f.standing.open) != 0 {
+		if len(f.standing.held) != 0 {
 			t.Error("it is still looked after")
 		}
 	})
+}
+
+func TestACommandToItsEndIsEndedWithItsToken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, nil)
+		ctx := incomingToken(t, f.created(t, NewToken{Name: "ci", Role: RoleOperator}))
+		ended := make(chan error, 1)
+		go func() {
+			_, err := f.Unary(verbs)(ctx, nil, &grpc.UnaryServerInfo{FullMethod: "/t.T/Exec"},
+				func(ctx context.Context, _ any) (any, error) { <-ctx.Done(); return nil, ctx.Err() })
+			ended <- err
+		}()
+		synctest.Wait()
+		if err := f.RevokeToken("ci"); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-ended; status.Code(err) != codes.Unauthenticated {
+			t.Errorf("got %v, want Unauthenticated", err)
+		}
+	})
+}
+
+func BenchmarkAStreamBeginsAndEnds(b *testing.B) {
+	f := newFixture(b, nil)
+	ctx, _, err := f.identified(b.Context(), evidence{authorization: "Bearer " + f.token(b, RoleViewer)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	_, hold := f.stay(ctx)
+	defer hold()
+	b.ReportAllocs()
+	for b.Loop() {
+		_, done := f.stay(ctx)
+		done()
+	}
 }

@@ -69,6 +69,7 @@ func New(conn grpc.ClientConnInterface, limits wire.BodyLimits) (*Handlers, erro
 		nodev1.RegisterImagesServiceHandlerClient(ctx, mux, nodev1.NewImagesServiceClient(conn)),
 		nodev1.RegisterStatsServiceHandlerClient(ctx, mux, nodev1.NewStatsServiceClient(conn)),
 		nodev1.RegisterNodeServiceHandlerClient(ctx, mux, nodev1.NewNodeServiceClient(conn)),
+		nodev1.RegisterTokensServiceHandlerClient(ctx, mux, nodev1.NewTokensServiceClient(conn)),
 	)
 	if err != nil {
 		return nil, err

@@ -22,8 +22,8 @@ import (
 type Forwarder func(ctx context.Context, port int32, client io.ReadWriter) error
 
 // Forward upgrades the request and forwards every connection that the client opens on it. All
-// of them end when the client goes away, or when the connection carries nothing for the time
-// idle; zero means no limit.
+// of them end when the client goes away, when the context of the request ends, or when the connection carries nothing
+// for the time idle; zero means no limit.
 func Forward(w http.ResponseWriter, r *http.Request, idle time.Duration, forward Forwarder) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
@@ -36,6 +36,7 @@ func Forward(w http.ResponseWriter, r *http.Request, idle time.Duration, forward
 		defer tunnel.Close()
 		w, r = tunnelled{tunnel}, asSPDY(r)
 	}
+	w = bounded{w, ctx}
 	options, err := portforward.NewV4Options(r)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -54,6 +55,23 @@ func openTunnel(w http.ResponseWriter, r *http.Request) (net.Conn, error) {
 		return nil, err
 	}
 	return client.NewTunnelingConnection("server", connection), nil
+}
+
+// bounded is a response whose hijacked connection is closed with the context. The library waits for the client to do
+// so, and would take further connections until then.
+type bounded struct {
+	http.ResponseWriter
+	ctx context.Context
+}
+
+var _ http.Hijacker = bounded{}
+
+func (b bounded) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, buffered, err := http.NewResponseController(b.ResponseWriter).Hijack()
+	if err == nil {
+		context.AfterFunc(b.ctx, func() { conn.Close() })
+	}
+	return conn, buffered, err
 }
 
 // tunnelled is the response for the SPDY library, which upgrades the tunnel to SPDY.

@@ -123,3 +123,32 @@ func TestForwardingEndsWithItsClient(t *testing.T) {
 		<-ended
 	})
 }
+
+func TestAForwardedConnectionEndsWithItsRequest(t *testing.T) {
+	for name, dial := range dialers {
+		t.Run(name, func(t *testing.T) {
+			ctx, revoke := context.WithCancel(t.Context())
+			hold := func(ctx context.Context, _ int32, _ io.ReadWriter) error { <-ctx.Done(); return nil }
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				Forward(w, r.WithContext(ctx), time.Hour, hold)
+			}))
+			defer server.Close()
+			address, err := url.Parse(server.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			dialer, err := dial(&rest.Config{Host: server.URL}, address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			connection, _, err := dialer.Dial(portforward.ProtocolV1Name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer connection.Close()
+			pair(t, connection, 1)
+			revoke()
+			<-connection.CloseChan()
+		})
+	}
+}

@@ -47,7 +47,7 @@ func TestStreamsEndWithTheirToken(t *testing.T) {
 	if err := os.Remove(filepath.Join(n.Root(), "pki/tokens/operator.json")); err != nil {
 		t.Fatal(err)
 	}
-	const why = "the session is over, or the token was revoked"
+	const why = "the token was revoked"
 	lineWith(t, watch, why)
 	if _, err := io.ReadAll(log); err == nil {
 		t.Error("the log that is cut off looks complete")

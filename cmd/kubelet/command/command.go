@@ -23,6 +23,7 @@ var verbs = map[string]func(args []string, c Console) int{
 	"clean":                  runClean,
 	"images":                 runImages,
 	"install":                runInstall,
+	"token":                  runToken,
 	"ui":                     runUI,
 	"uninstall":              runUninstall,
 	ownruntime.UnpackCommand: runUnpack,
