@@ -1,12 +1,14 @@
 package agent
 
 import (
+	"context"
 	"time"
 
 	"nodal/agent/cgroups"
 	"nodal/host/cgroup"
 	"nodal/host/stats"
 	"nodal/host/usage"
+	"nodal/node"
 	"nodal/reconciler"
 )
 
@@ -26,10 +28,25 @@ func measure(o Options, f facts, m memory, r runtime) (g gauges) {
 		NodeName: cfg.Node.Name, Started: f.machine.Booted, Root: cfg.Dirs.Root, Disk: g.meter,
 	})
 	g.vitals = reconciler.NewVitals(reconciler.VitalsConfig{
-		Runtime: r.health, Signals: g.figures.Signals, Thresholds: cfg.Reserved.Eviction, Hold: cfg.Reserved.Shortage,
+		Runtime: withFault{r.health, r.own.Fault}, Signals: g.figures.Signals, Thresholds: cfg.Reserved.Eviction, Hold: cfg.Reserved.Shortage,
 		Clock: time.Now, Log: o.Log,
 	})
 	return g
+}
+
+// withFault is the health of a runtime. It also says what the network of a ready one cannot do on this machine.
+type withFault struct {
+	reconciler.RuntimeHealth
+	fault func() string
+}
+
+// Status asks for the status of the runtime.
+func (w withFault) Status(ctx context.Context) (node.RuntimeStatus, error) {
+	s, err := w.RuntimeHealth.Status(ctx)
+	if err == nil && s.Ready && s.NetworkReady && s.Message == "" {
+		s.Message = w.fault()
+	}
+	return s, err
 }
 
 // counted returns the cgroups that are measured. pods is nil if pods have none of their own, and daemon if the

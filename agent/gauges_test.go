@@ -1,11 +1,38 @@
 package agent
 
 import (
+	"context"
 	"testing"
 
 	"nodal/agent/cgroups"
 	"nodal/host/cgroup"
+	"nodal/node"
+	"nodal/reconciler"
 )
+
+// answers is the health of a runtime that has one answer.
+type answers struct {
+	reconciler.RuntimeHealth
+	node.RuntimeStatus
+}
+
+func (a answers) Status(context.Context) (node.RuntimeStatus, error) { return a.RuntimeStatus, nil }
+
+func TestARuntimesStatusTellsWhatItsNetworkCannotDo(t *testing.T) {
+	for _, c := range []struct {
+		status node.RuntimeStatus
+		want   string
+	}{
+		{node.RuntimeStatus{Ready: true, NetworkReady: true}, "no guard"},
+		{node.RuntimeStatus{Ready: true, Message: "no plugin"}, "no plugin"},
+		{node.RuntimeStatus{}, ""},
+	} {
+		h := withFault{answers{RuntimeStatus: c.status}, func() string { return "no guard" }}
+		if got, err := h.Status(t.Context()); err != nil || got.Message != c.want {
+			t.Errorf("%+v: got message %q (%v), want %q", c.status, got.Message, err, c.want)
+		}
+	}
+}
 
 func TestPodsAreMeasuredWhereTheyHaveCgroupsOfTheirOwn(t *testing.T) {
 	mounts := cgroup.Mounts{Version: 2}

@@ -96,6 +96,7 @@ type Runtime struct {
 	SandboxImage   string         // of the built-in runtime; empty selects the bundled image
 	CgroupDriver   string         // of the built-in runtime: "cgroupfs" or "systemd"; empty to detect it
 	PodCIDRs       []netip.Prefix // of the built-in runtime, one a family; empty selects unused ones
+	Closed         []uint16       // ports of the kubelet that pods of the built-in runtime may not connect to
 	StopOnExit     bool           // the built-in runtime ends with the agent
 	ImportLimit    int64          // bytes that an imported image may unpack to; zero means what the disk has
 	ImageEndpoint  string

@@ -25,6 +25,7 @@ type Options struct {
 	NodeLabels       map[string]string
 	SandboxImage     string
 	StopRuntime      bool
+	PodsReachKubelet bool
 	ImportLimit      string
 	ProviderConfig   string
 	ProviderPrograms string
@@ -54,6 +55,7 @@ func Flags(fs *pflag.FlagSet, o *Options) {
 	fs.StringVar(&o.ProviderConfig, "image-credential-provider-config", "", "CredentialProviderConfig `file`, or a directory of such files")
 	fs.StringVar(&o.ProviderPrograms, "image-credential-provider-bin-dir", "", "`directory` of the credential provider programs")
 	fs.BoolVar(&o.StopRuntime, "stop-runtime-on-exit", false, "stop the built-in container runtime when the kubelet stops; containers keep running")
+	fs.BoolVar(&o.PodsReachKubelet, "pods-reach-kubelet", true, "let pods on the built-in runtime's network connect to --port and --read-only-port; false answers them with a reset")
 	fs.StringVar(&o.ImportLimit, "image-import-limit", "", "`bytes` that the layers of one imported image may unpack to, such as 20Gi (default: what the disk has)")
 	fs.StringToStringVar(&o.NodeLabels, "node-labels", nil, "`labels` of the node, key=value joined by commas, matched by node selectors and affinity")
 	fs.StringVar(&o.Kubeconfig, "kubeconfig", "", "kubeconfig `file` for the API server of the cluster (default: none; the node runs on its own)")

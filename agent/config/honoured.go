@@ -38,6 +38,10 @@ func Unhonoured(c *Config) []Unmet {
 	if c.Runtime.Endpoint != "" && len(c.Runtime.PodCIDRs) > 0 {
 		all = append(all, Unmet{"podCIDR", "with --container-runtime-endpoint the runtime's own CNI configuration decides"})
 	}
+	if c.Runtime.Endpoint != "" && len(c.Runtime.Closed) > 0 {
+		all = append(all, Unmet{"--pods-reach-kubelet=false", "with --container-runtime-endpoint pods are on the network of that " +
+			"runtime's CNI plugins"})
+	}
 	if c.Cluster.Kubeconfig == "" {
 		all = append(all, forMembers(c.Auth)...)
 	}

@@ -108,6 +108,9 @@ func resolve(o *Options, addressGiven bool) (*Config, error) {
 		Cluster:  resolveCluster(o),
 		Process:  resolveProcess(k),
 	}
+	if !o.PodsReachKubelet {
+		c.Runtime.Closed = c.Listen.ports()
+	}
 	if c.Dirs, err = resolveDirs(o); err != nil {
 		return nil, err
 	}
@@ -169,6 +172,16 @@ func resolveRuntime(o *Options) Runtime {
 		r.ImageEndpoint = r.Endpoint
 	}
 	return r
+}
+
+// ports returns the ports that are open, but for that of health, which tells nothing.
+func (l Listen) ports() (open []uint16) {
+	for _, port := range []int{l.Port, l.ReadOnlyPort} {
+		if port != 0 {
+			open = append(open, uint16(port))
+		}
+	}
+	return open
 }
 
 // podCIDRs parses one subnet, or one of each family joined by a comma.

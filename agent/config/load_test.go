@@ -236,6 +236,22 @@ func TestResolvedValues(t *testing.T) {
 	}
 }
 
+func TestPortsThatPodsDoNotReach(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want []uint16
+	}{
+		{nil, nil},
+		{[]string{"--pods-reach-kubelet=false"}, []uint16{10250}},
+		{[]string{"--pods-reach-kubelet=false", "--port=1250", "--read-only-port=1255"}, []uint16{1250, 1255}},
+		{[]string{"--pods-reach-kubelet=false", "--enable-server=false"}, nil},
+	} {
+		if got := load(t, c.args...).Runtime.Closed; !slices.Equal(got, c.want) {
+			t.Errorf("%v: got %v, want %v", c.args, got, c.want)
+		}
+	}
+}
+
 func TestRefused(t *testing.T) {
 	for _, tc := range []struct {
 		name, file string

@@ -36,6 +36,7 @@ var sections = []section{
 			"`endpoint` of the container runtime, CRI v1 (default: the built-in containerd)"},
 		{flag: "pod-infra-container-image"},
 		{flag: "stop-runtime-on-exit"},
+		{flag: "pods-reach-kubelet"},
 		{"imageServiceEndpoint", "image-service-endpoint", nil, endpoint,
 			"`endpoint` of the image service (default: the runtime's)"},
 		{"runtimeRequestTimeout", "runtime-request-timeout", minutes(2), positive,

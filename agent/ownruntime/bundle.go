@@ -26,10 +26,15 @@ func Config(dirs config.Dirs, settings config.Runtime, log *slog.Logger) hostrun
 		// The program's path may lead to another program after an upgrade.
 		c.UnpackCommand = []string{"/proc/self/exe", UnpackCommand, dirs.Root}
 	}
-	c.Network = podnet.New(podnet.Config{
-		Places: podnet.Places(c.Places()), CIDRs: settings.PodCIDRs, Reopens: len(c.Index) > 0,
-	})
+	c.Network = network(c, settings)
 	return c
+}
+
+// network returns the network of a runtime's pods.
+func network(c hostruntime.Config, settings config.Runtime) *podnet.Network {
+	return podnet.New(podnet.Config{
+		Places: podnet.Places(c.Places()), CIDRs: settings.PodCIDRs, Reopens: len(c.Index) > 0, Closed: settings.Closed,
+	})
 }
 
 // Clean removes everything of a node's runtime from the machine. The agent must not be running.

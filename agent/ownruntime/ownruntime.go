@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"nodal/agent/config"
+	"nodal/host/podnet"
 	"nodal/host/registry"
 	hostruntime "nodal/host/runtime"
 	"nodal/host/runtime/embedded"
@@ -24,6 +25,7 @@ const stopWait = 20 * time.Second
 // Runtime is a containerd under the agent's supervision, with the registry that it pulls imported images from.
 type Runtime struct {
 	containerd *hostruntime.Runtime
+	network    *podnet.Network
 	images     *registry.Store
 	registry   *registry.Server
 	hosts      *registry.Hosts
@@ -56,7 +58,8 @@ func Start(
 	}
 	r.hostsWritten(r.hosts.Write())
 	c := Config(dirs, settings, log)
-	c.SandboxImage, c.Tell = sandbox, events.Add
+	r.network = network(c, settings)
+	c.SandboxImage, c.Tell, c.Network = sandbox, events.Add, r.network
 	if r.containerd, err = hostruntime.Start(ctx, c); err != nil {
 		return nil, fmt.Errorf("start the node's own container runtime: %w", err)
 	}
@@ -89,6 +92,23 @@ func (r *Runtime) Endpoint() string { return r.containerd.Endpoint() }
 
 // CgroupDriver returns "cgroupfs" or "systemd".
 func (r *Runtime) CgroupDriver() string { return r.containerd.CgroupDriver() }
+
+// Connect returns a function that lets a sandbox onto the network of pods. It is nil if the runtime is not the agent's.
+func (r *Runtime) Connect() func(sandbox string) error {
+	if r == nil {
+		return nil
+	}
+	return r.network.Connect
+}
+
+// Fault says what the network cannot do on this machine; it is empty if there is no such thing, or if the runtime is not
+// the agent's.
+func (r *Runtime) Fault() string {
+	if r == nil {
+		return ""
+	}
+	return r.network.Fault()
+}
 
 // Pid returns the process of containerd.
 func (r *Runtime) Pid() int { return r.containerd.Pid() }

@@ -45,6 +45,9 @@ type PodConfig struct {
 	Extras []spec.Contributor
 	// LastWords reads the termination message of a run that has ended; nil reads none.
 	LastWords func(context.Context, Ending) (string, error)
+	// Connect lets a ready sandbox onto the network of pods, before anything in it begins. Done again it does nothing. nil
+	// leaves that to the runtime.
+	Connect func(sandbox string) error
 	// Event reports what a pod's owner should know; nil disables it.
 	Event func(node.Event)
 }

@@ -103,6 +103,7 @@ func (s sandboxes) inspect(ctx context.Context, a node.InspectSandbox) (node.Res
 	return node.Result{ID: a.ID, Sandbox: sandbox}, nil
 }
 
+// status asks for a sandbox, and connects one that is ready. No container is made before that: it needs the addresses.
 func (s sandboxes) status(ctx context.Context, id string) (*node.Sandbox, error) {
 	reply, err := s.conn.runtime.PodSandboxStatus(ctx, &runtimeapi.PodSandboxStatusRequest{PodSandboxId: id})
 	if err != nil {
@@ -122,6 +123,11 @@ func (s sandboxes) status(ctx context.Context, id string) (*node.Sandbox, error)
 	}
 	for _, more := range found.GetNetwork().GetAdditionalIps() {
 		sandbox.IPs = append(sandbox.IPs, more.GetIp())
+	}
+	if s.Connect != nil && sandbox.State == node.SandboxReady {
+		if err := s.Connect(id); err != nil {
+			return nil, err
+		}
 	}
 	return sandbox, nil
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"nodal/host/podnet/nft"
 	"nodal/node"
 )
 
@@ -25,6 +26,10 @@ func (n *Network) Checks(ctx context.Context) []node.Check {
 				"or load the kernel modules nf_tables and nft_masq",
 		},
 		{
+			Name: "bridge filter", Trial: true, Look: func() error { return tryGuard(p.table()) },
+			Remedy: "use a kernel with CONFIG_NF_TABLES_BRIDGE; without it pods can send from each other's addresses",
+		},
+		{
 			Name: "host ports", Trial: true, Look: func() error { return p.canOpenPorts(ctx) },
 			Remedy: "install nft, or an iptables that works here",
 		},
@@ -42,11 +47,17 @@ func writableSysctl() error {
 
 // tryNftables makes a table beside that of the node, and removes it.
 func tryNftables(name string) error {
-	trial := name + "-trial"
-	if err := masquerade(trial, nil); err != nil {
+	return try(routed(name+"-trial", "", nil, nil))
+}
+
+// tryGuard makes a guard beside that of the node, and removes it.
+func tryGuard(name string) error { return try(guard(name+"-trial", nil, nil, nil)) }
+
+func try(t nft.Table) error {
+	if err := nft.Replace(t); err != nil {
 		return err
 	}
-	return removeMasquerade(trial)
+	return nft.Remove(t)
 }
 
 // canOpenPorts looks for the program that the portmap plugin will run.

@@ -3,23 +3,27 @@
 //
 //	SetUp  --> subnets     (as configured, as before, or free ones)
 //	       --> forwarding  (sysctls of the host)
-//	       --> masquerade  (one nftables table of the node)
+//	       --> routed      (a table of nftables: masquerade, and ports that are closed to pods)
+//	       --> guard       (another: pods keep to their own addresses)
 //	       --> conflist    (containerd runs the CNI plugins by it: bridge, host-local, portmap)
+//	Connect -> lets a pod that the plugins have connected onto the network
 //	Keep   --> sets up again what a reload of the firewall took away, opens host ports again,
 //	           and removes rules of host ports that lead to pods that are gone
-//	Clean  --> closes the host ports of killed pods, removes the bridge and the table
+//	Clean  --> closes the host ports of killed pods, removes the bridge and the tables
 //	Checks --> what all this needs of the machine
 //
 // Containerd calls the plugins when a pod comes and goes. This package does what they leave to the host, or what they
 // would do once for each pod where once for all is enough.
 //
-// The bridge and the table have names from the node's ID, so that several nodes share a machine. The directory of the
+// The bridge and the tables have names from the node's ID, so that several nodes share a machine. The directory of the
 // CNI library's records and the chains of the portmap plugin belong to all runtimes of the machine: only records of
 // this node are touched, and the chains go with the last port. A rule of a host port is this node's by the network that
 // it names or, where it names none, by the subnet that it leads into (port_rules.go).
 //
 // The package does not know the container runtime. The runtime tells where its files lie (Places) and which sandboxes
 // it has, and drives SetUp, Keep and Clean in step with containerd.
+//
+// Below it, nft knows how the kernel wants a table.
 //
 // Start reading at Network in podnet.go.
 package podnet

@@ -3,7 +3,6 @@ package podnet
 import (
 	"context"
 	"fmt"
-	"net/netip"
 
 	"nodal/node"
 )
@@ -19,17 +18,22 @@ const (
 // returns the events to report. It changes nothing unless ours confirms, after the look, that the node still belongs to
 // this process: another process may be cleaning it.
 func (n *Network) Keep(ctx context.Context, ours func() bool, sandboxes Sandboxes) ([]node.Event, error) {
-	lost, err := n.places.lost(n.subnets)
+	lost, err := n.lost()
 	if err != nil {
 		return nil, fmt.Errorf("look for the pods' nftables rules: %w", err)
 	}
+	unguarded := n.lostGuard()
 	if !ours() {
 		return nil, nil
 	}
 	var events []node.Event
+	if unguarded {
+		lost += n.renewGuard()
+	}
 	if lost != "" {
 		events = append(events, n.repair(lost))
 	}
+	events = append(events, n.tellFault()...)
 	cleared, err := n.clearPorts(ctx, sandboxes)
 	events = append(events, cleared...)
 	if err != nil {
@@ -48,8 +52,8 @@ func (n *Network) repair(lost string) node.Event {
 	if !n.reopens {
 		lost += " (host ports of running pods may be closed until those pods are made anew);"
 	}
-	const cutOff = "pods were cut off from the world, because another program removed"
-	if err := n.places.route(n.subnets); err != nil {
+	const cutOff = "pods were cut off from the world or not held to their addresses, because another program removed"
+	if err := n.route(); err != nil {
 		return node.Event{Reason: Lost, Warning: true, Message: cutOff + lost + " setting it up again failed: " + err.Error()}
 	}
 	return node.Event{Reason: Repaired, Warning: true, Message: cutOff + lost + " it is set up again"}
@@ -71,15 +75,15 @@ func (n *Network) keepPorts(ctx context.Context, sandboxes Sandboxes) (events []
 
 // lost names what route has set and is gone, each between a space and a semicolon. A setting that the kernel does
 // not have is not lost.
-func (p Places) lost(subnets []netip.Prefix) (lost string, err error) {
-	rules, err := masquerading(p.table())
+func (n *Network) lost() (lost string, err error) {
+	there, err := whole(n.routed())
 	if err != nil {
 		return "", err
 	}
-	if rules < 2*len(subnets) {
-		lost = " nftables table " + p.table() + ";"
+	if !there {
+		lost = " nftables table " + n.places.table() + ";"
 	}
-	for _, s := range subnets { // one for each family
+	for _, s := range n.subnets { // one for each family
 		name := forwarding4
 		if s.Addr().Is6() {
 			name = forwarding6

@@ -36,7 +36,8 @@ func TestLostNetworkIsSetUpOnceWithOneEvent(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			n := newKept(t)
 			if err := inOwnNetwork(func() error {
-				err := n.places.route(n.subnets)
+				err := n.route()
+				n.setUpGuard()
 				var want []string
 				for _, l := range c.lost {
 					if l.told == forwarding6 && sysctl(forwarding6) == "" {
@@ -46,7 +47,7 @@ func TestLostNetworkIsSetUpOnceWithOneEvent(t *testing.T) {
 					want = append(want, l.told)
 				}
 				events, failed := keepTwice(t, n)
-				lost, unseen := n.places.lost(n.subnets)
+				lost, unseen := n.lost()
 				if lost != "" {
 					t.Errorf("got%s still gone", lost)
 				}
@@ -78,9 +79,10 @@ func TestNetworkOfANodeThatIsNoLongerOursIsLeftAlone(t *testing.T) {
 	}
 	n := newKept(t)
 	if err := inOwnNetwork(func() error {
-		err := errors.Join(n.places.route(n.subnets), flushRuleset(), setSysctl(forwarding4, "0"))
+		n.setUpGuard()
+		err := errors.Join(n.route(), flushRuleset(), setSysctl(forwarding4, "0"))
 		events, failed := n.Keep(t.Context(), func() bool { return false }, noSandboxes)
-		lost, unseen := n.places.lost(n.subnets)
+		lost, unseen := n.lost()
 		if lost == "" || len(events) > 0 {
 			t.Errorf("got%s gone and %d events, want that nothing was done", lost, len(events))
 		}

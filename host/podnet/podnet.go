@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"nodal/host/podnet/nft"
 )
 
 // cniCache is the directory of the records of the CNI library. All runtimes of the machine share it, and its path
@@ -16,7 +18,7 @@ const cniCache = "/var/lib/cni"
 
 // Places says where the pod network finds what it shares with the container runtime.
 type Places struct {
-	ID         string   // of the node, at least 6 bytes; it names the bridge and the nftables table
+	ID         string   // of the node, at least 6 bytes; it names the bridge and the nftables tables
 	Conflist   string   // the file that describes the network to containerd
 	Addresses  string   // the directory in which the host-local plugin keeps the addresses of pods
 	Plugins    []string // patterns of directories with CNI plugins, best first
@@ -67,6 +69,9 @@ type Config struct {
 	// Reopens says that the portmap plugin is the bundle's. Some plugins of hosts take open ports for closed where
 	// pods have addresses of IPv6, so theirs are never asked to open ports again.
 	Reopens bool
+
+	// Closed are TCP ports of the host that pods may not connect to.
+	Closed []uint16
 }
 
 // Network connects the pods of one node to each other and to the world.
@@ -75,13 +80,17 @@ type Network struct {
 	wanted  []netip.Prefix
 	subnets []netip.Prefix // once it is set up
 	reopens bool
+	closed  []uint16
 	cache   string // of the CNI library
 	ports   openPorts
+
+	connected connected
 }
 
 // New makes a network that SetUp lays down.
 func New(c Config) *Network {
-	return &Network{places: c.Places, wanted: c.CIDRs, reopens: c.Reopens, cache: cniCache}
+	return &Network{places: c.Places, wanted: c.CIDRs, reopens: c.Reopens, closed: c.Closed, cache: cniCache,
+		connected: connected{ends: map[string]end{}}}
 }
 
 // Bridge is the name of the interface that pods are connected to.
@@ -103,19 +112,20 @@ func (n *Network) SetUp(ctx context.Context) error {
 	}
 	n.subnets = subnets
 	n.ports.doubt() // ports may have been closed while no agent ran
-	if err := n.places.route(subnets); err != nil {
+	if err := n.route(); err != nil {
 		return err
 	}
+	n.setUpGuard()
 	return n.places.writeConflist(ctx, subnets, kept.ports)
 }
 
 // route does what the plugins leave to the host: it forwards packets, and masquerades those that leave.
-func (p Places) route(subnets []netip.Prefix) error {
-	six := slices.ContainsFunc(subnets, func(s netip.Prefix) bool { return s.Addr().Is6() })
+func (n *Network) route() error {
+	six := slices.ContainsFunc(n.subnets, func(s netip.Prefix) bool { return s.Addr().Is6() })
 	if err := forward(six); err != nil {
 		return err
 	}
-	return masquerade(p.table(), subnets)
+	return nft.Replace(n.routed())
 }
 
 // Clean removes everything of the network from the machine, but for its files. After a failure it can be called
@@ -126,6 +136,7 @@ func (n *Network) Clean(ctx context.Context) error {
 		n.places.removePortRules(ctx),
 		n.places.removeSharedChains(ctx),
 		removeBridge(n.places.bridge()),
-		removeMasquerade(n.places.table()),
+		nft.Remove(n.routed()),
+		removeGuard(n.places.table()),
 	)
 }

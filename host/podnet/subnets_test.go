@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/nftables"
+
+	"nodal/host/podnet/nft"
 )
 
 func prefixes(all ...string) []netip.Prefix {
@@ -136,43 +138,31 @@ func TestMasqueradeIsOneTableThatComesAndGoes(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root to change nftables")
 	}
-	const name = "nodal-test-masquerade"
+	table := routed("nodal-test-masquerade", "nd-test", prefixes("10.95.255.0/24", "fd01:2::/64"), nil)
 	t.Cleanup(func() {
-		if err := removeMasquerade(name); err != nil {
+		if err := nft.Remove(table); err != nil {
 			t.Error(err)
 		}
 	})
+	for range 2 {
+		if err := nft.Replace(table); err != nil {
+			t.Fatal(err)
+		}
+		rules, err := nft.Rules(nft.Inet, table.Name, postrouting)
+		if err != nil || rules != 4 {
+			t.Errorf("got %d rules (%v), want two for each family", rules, err)
+		}
+	}
+	for range 2 {
+		if err := nft.Remove(table); err != nil {
+			t.Fatal(err)
+		}
+	}
 	conn, err := nftables.New()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 2 {
-		if err := masquerade(name, prefixes("10.95.255.0/24", "fd01:2::/64")); err != nil {
-			t.Fatal(err)
-		}
-		table := &nftables.Table{Name: name, Family: nftables.TableFamilyINet}
-		rules, err := conn.GetRules(table, &nftables.Chain{Name: "postrouting", Table: table})
-		if err != nil || len(rules) != 4 {
-			t.Errorf("got %d rules (%v), want two for each family", len(rules), err)
-		}
-	}
-	for range 2 {
-		if err := removeMasquerade(name); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := conn.ListTableOfFamily(name, nftables.TableFamilyINet); err == nil {
+	if _, err := conn.ListTableOfFamily(table.Name, nftables.TableFamilyINet); err == nil {
 		t.Error("the table is still there")
-	}
-}
-
-func TestMask(t *testing.T) {
-	for _, c := range []struct {
-		ones int
-		want []byte
-	}{{0, []byte{0, 0, 0, 0}}, {13, []byte{255, 248, 0, 0}}, {32, []byte{255, 255, 255, 255}}} {
-		if got := mask(c.ones, 4); !slices.Equal(got, c.want) {
-			t.Errorf("/%d: got %v, want %v", c.ones, got, c.want)
-		}
 	}
 }

@@ -142,6 +142,9 @@ func (n *node) pod(name string, ports ...*runtimeapi.PortMapping) (sandbox, cont
 	if err != nil {
 		n.t.Fatalf("run sandbox: %v", err)
 	}
+	if err := n.network.Connect(s.PodSandboxId); err != nil {
+		n.t.Fatalf("connect sandbox: %v", err)
+	}
 	image := &runtimeapi.ImageSpec{Image: n.rig.Image("busybox")}
 	if _, err := n.images.PullImage(ctx, &runtimeapi.PullImageRequest{Image: image}); err != nil {
 		n.t.Fatalf("pull: %v", err)

@@ -1,0 +1,153 @@
+package nft
+
+import (
+	"encoding/binary"
+
+	"github.com/google/nftables"
+	"github.com/google/nftables/expr"
+	"golang.org/x/sys/unix"
+)
+
+// register is the first of the registers of 4 bytes each.
+const register = unix.NFT_REG32_00
+
+// exprs turns a rule into the expressions of the kernel. It asks for the type of the frame before the first field that
+// only frames of one type have: the kernel would read the same bytes of others.
+func (r Rule) exprs() (out []expr.Any) {
+	asked := uint16(0)
+	ask := func(all []Field) {
+		if under := frameOf(all); under != 0 && under != asked {
+			out = append(out, Is(FrameType, binary.BigEndian.AppendUint16(nil, under)).exprs()...)
+			asked = under
+		}
+	}
+	for _, m := range r.If {
+		ask(m.fields)
+		out = append(out, m.exprs()...)
+	}
+	ask(r.Do.fields)
+	return append(out, r.Do.exprs()...)
+}
+
+func load(all []Field) (out []expr.Any) {
+	at := uint32(register)
+	for _, f := range all {
+		out = append(out, fields[f].load(at))
+		at += (fields[f].kind.Bytes + 3) / 4
+	}
+	return out
+}
+
+func (m Match) exprs() []expr.Any {
+	out := load(m.fields)
+	op := expr.CmpOpEq
+	if m.not {
+		op = expr.CmpOpNeq
+	}
+	size := len(m.value)
+	masked := func(mask []byte) expr.Any {
+		return &expr.Bitwise{
+			SourceRegister: register, DestRegister: register, Len: uint32(len(mask)), Mask: mask, Xor: make([]byte, len(mask)),
+		}
+	}
+	switch {
+	case m.set != "":
+		return append(out, &expr.Lookup{SourceRegister: register, SetName: m.set, Invert: m.not})
+	case m.last != nil:
+		return append(out, &expr.Range{Op: op, Register: register, FromData: m.value, ToData: m.last})
+	case m.flags != 0:
+		op = expr.CmpOpNeq // than none
+		if m.not {
+			op = expr.CmpOpEq
+		}
+		mask := binary.NativeEndian.AppendUint32(nil, m.flags)
+		return append(out, masked(mask), &expr.Cmp{Op: op, Register: register, Data: make([]byte, 4)})
+	case m.bits != 0:
+		out = append(out, masked(prefixMask(m.bits, size)))
+	}
+	return append(out, &expr.Cmp{Op: op, Register: register, Data: m.value})
+}
+
+func prefixMask(ones, size int) []byte {
+	m := make([]byte, size)
+	for i := range ones {
+		m[i/8] |= 0x80 >> (i % 8)
+	}
+	return m
+}
+
+func (v Verdict) exprs() []expr.Any {
+	switch v.kind {
+	case drop:
+		return []expr.Any{&expr.Counter{}, &expr.Verdict{Kind: expr.VerdictDrop}}
+	case jump:
+		return []expr.Any{&expr.Verdict{Kind: expr.VerdictJump, Chain: v.chain}}
+	case masquerade:
+		return []expr.Any{&expr.Counter{}, &expr.Masq{}}
+	case reset:
+		return []expr.Any{&expr.Counter{}, &expr.Reject{Type: unix.NFT_REJECT_TCP_RST}}
+	case toChain:
+		const verdict = 0 // the register of verdicts
+		return append(load(v.fields),
+			&expr.Lookup{SourceRegister: register, SetName: v.set, DestRegister: verdict, IsDestRegSet: true})
+	case toCard:
+		host := []byte{unix.PACKET_HOST}
+		return []expr.Any{
+			&expr.Immediate{Register: register, Data: v.card},
+			&expr.Payload{
+				OperationType: expr.PayloadWrite, SourceRegister: register, Base: expr.PayloadBaseLLHeader, Len: uint32(len(v.card)),
+			},
+			&expr.Immediate{Register: register, Data: host},
+			&expr.Meta{Key: expr.MetaKeyPKTTYPE, SourceRegister: true, Register: register},
+		}
+	}
+	return []expr.Any{&expr.Verdict{Kind: expr.VerdictAccept}}
+}
+
+// setOf turns a set into that of the library, in a table.
+func (s Set) setOf(t *nftables.Table) *nftables.Set {
+	kinds := make([]nftables.SetDatatype, len(s.Fields))
+	for i, f := range s.Fields {
+		kinds[i] = fields[f].kind
+	}
+	set := &nftables.Set{Table: t, Name: s.Name, KeyType: kinds[0], Interval: s.Ranges, IsMap: s.Map}
+	if len(kinds) > 1 {
+		set.KeyType, set.Concatenation = nftables.MustConcatSetType(kinds...), true
+	}
+	if s.Map {
+		set.DataType = nftables.TypeVerdict
+	}
+	return set
+}
+
+// elements turns the keys of a set into elements, each field padded to whole registers.
+func (s Set) elements() (out []nftables.SetElement) {
+	for _, k := range s.Keys {
+		var e nftables.SetElement
+		for _, v := range k.Values {
+			e.Key = append(e.Key, v...)
+			if len(s.Fields) > 1 {
+				e.Key = append(e.Key, make([]byte, -len(v)&3)...)
+			}
+		}
+		if s.Map {
+			e.VerdictData = &expr.Verdict{Kind: expr.VerdictJump, Chain: k.Chain}
+		}
+		out = append(out, e)
+		if end, ok := after(k.Last); s.Ranges && ok {
+			out = append(out, nftables.SetElement{Key: end, IntervalEnd: true})
+		}
+	}
+	return out
+}
+
+// after returns the number that follows, or false after the last.
+func after(last []byte) (next []byte, ok bool) {
+	next = append(next, last...)
+	for i := len(next) - 1; i >= 0; i-- {
+		if next[i]++; next[i] != 0 {
+			return next, true
+		}
+	}
+	return nil, false
+}

@@ -1,0 +1,147 @@
+package nft
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"github.com/google/nftables"
+)
+
+// String writes a table much as the program nft does.
+func (t Table) String() string {
+	family := "inet"
+	if t.Family == Bridge {
+		family = "bridge"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "table %s %s {\n", family, t.Name)
+	for _, s := range t.Sets {
+		s.write(&b)
+	}
+	for _, c := range t.Chains {
+		fmt.Fprintf(&b, "  chain %s {\n", c.Name)
+		if c.Hook != nil {
+			fmt.Fprintf(&b, "    hook %s\n", c.Hook.words)
+		}
+		for _, r := range c.Rules {
+			fmt.Fprintf(&b, "    %s\n", r)
+		}
+		b.WriteString("  }\n")
+	}
+	b.WriteString("}\n")
+	return b.String()
+}
+
+func (s Set) write(b *strings.Builder) {
+	kind := "set"
+	if s.Map {
+		kind = "map"
+	}
+	fmt.Fprintf(b, "  %s %s {\n    type %s\n", kind, s.Name, names(s.Fields))
+	for _, k := range s.Keys {
+		var words []string
+		for i, v := range k.Values {
+			words = append(words, value(s.Fields[i], v))
+		}
+		line := strings.Join(words, " . ")
+		if k.Last != nil && !bytes.Equal(k.Last, k.Values[0]) {
+			line += "-" + value(s.Fields[0], k.Last)
+		}
+		if s.Map {
+			line += " : jump " + k.Chain
+		}
+		fmt.Fprintf(b, "    %s\n", line)
+	}
+	b.WriteString("  }\n")
+}
+
+func names(all []Field) string {
+	words := make([]string, len(all))
+	for i, f := range all {
+		words[i] = fields[f].words
+	}
+	return strings.Join(words, " . ")
+}
+
+func (r Rule) String() string {
+	var words []string
+	for _, m := range r.If {
+		words = append(words, m.String())
+	}
+	return strings.Join(append(words, r.Do.String()), " ")
+}
+
+func (m Match) String() string {
+	words := names(m.fields) + " "
+	if m.not {
+		words += "!= "
+	}
+	f := m.fields[0]
+	switch {
+	case m.set != "":
+		return words + "@" + m.set
+	case m.flags != 0:
+		return words + fmt.Sprintf("%#x", m.flags)
+	case m.last != nil:
+		return words + value(f, m.value) + "-" + value(f, m.last)
+	case m.bits != 0:
+		return words + value(f, m.value) + "/" + strconv.Itoa(m.bits)
+	}
+	return words + value(f, m.value)
+}
+
+func (v Verdict) String() string {
+	switch v.kind {
+	case drop:
+		return "drop"
+	case jump:
+		return "jump " + v.chain
+	case masquerade:
+		return "masquerade"
+	case reset:
+		return "reject with tcp reset"
+	case toChain:
+		return names(v.fields) + " vmap @" + v.set
+	case toCard:
+		return "ether daddr set " + net.HardwareAddr(v.card).String() + " meta pkttype set host"
+	}
+	return "accept"
+}
+
+// value writes the value of a field.
+func value(f Field, v []byte) string {
+	switch kind := fields[f].kind; kind.Name {
+	case nftables.TypeIPAddr.Name, nftables.TypeIP6Addr.Name:
+		ip, _ := netip.AddrFromSlice(v)
+		return ip.String()
+	case nftables.TypeEtherAddr.Name:
+		return net.HardwareAddr(v).String()
+	case nftables.TypeIFName.Name:
+		return strconv.Quote(string(bytes.TrimRight(v, "\x00")))
+	case nftables.TypeIFIndex.Name:
+		return strconv.Itoa(int(binary.NativeEndian.Uint32(v)))
+	case nftables.TypeInetService.Name:
+		return strconv.Itoa(int(binary.BigEndian.Uint16(v)))
+	case nftables.TypeInetProto.Name, nftables.TypeICMP6Type.Name, nftables.TypeCTDir.Name:
+		return strconv.Itoa(int(v[0]))
+	}
+	return fmt.Sprintf("0x%x", v)
+}
+
+// Index is the value of InLink for the index of an interface.
+func Index(index int) []byte { return binary.NativeEndian.AppendUint32(nil, uint32(index)) }
+
+// Name is the value of the name of an interface.
+func Name(name string) []byte {
+	padded := make([]byte, nftables.TypeIFName.Bytes)
+	copy(padded, name)
+	return padded
+}
+
+// Port is the value of a port, or of a type of frame.
+func Port(number uint16) []byte { return binary.BigEndian.AppendUint16(nil, number) }
