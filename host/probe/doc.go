@@ -30,8 +30,8 @@
 // # Where a probe may go
 //
 // To the pod, or to the host that the manifest names. Whatever a name resolves to or a
-// server redirects to, address.go refuses link-local and metadata addresses, and the
-// machine's loopback unless the pod is on the host's network. Redirects lead
+// server redirects to, address.go refuses link-local and metadata addresses, and those
+// of the machine unless the pod is on the host's network. Redirects lead
 // to the same host only. No proxy is asked. Connections are not kept and end with a
 // reset: thousands of them in TIME_WAIT would exhaust ports and connection tracking.
 //

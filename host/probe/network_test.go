@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strconv"
 	"strings"
 	"testing"
@@ -296,6 +297,31 @@ func TestAddresses(t *testing.T) {
 				t.Errorf("a pod in the host's network may go there: %t, want %t", got, c.hostNetwork)
 			}
 		})
+	}
+}
+
+func TestTheMachinesOwnAddressesAreOnlyForPodsOnItsNetwork(t *testing.T) {
+	addresses, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tried := 0
+	for _, a := range addresses {
+		ip, err := netip.ParsePrefix(a.String())
+		if err != nil || ip.Addr().IsLoopback() || ip.Addr().IsLinkLocalUnicast() {
+			continue
+		}
+		tried++
+		at := netip.AddrPortFrom(ip.Addr(), 10250).String()
+		if err := allowed(at, false); err == nil || !strings.Contains(err.Error(), "of the machine itself") {
+			t.Errorf("%s: got error %v, want that it is the machine's", at, err)
+		}
+		if err := allowed(at, true); err != nil {
+			t.Errorf("%s: a pod on the host's network may go there: %v", at, err)
+		}
+	}
+	if tried == 0 {
+		t.Skip("this machine has no address but loopback")
 	}
 }
 
