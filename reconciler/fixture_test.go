@@ -51,6 +51,7 @@ type bench struct {
 	uids   int
 	stop   func() // the reconciler, and waits for its end
 	alive  func(context.Context) error
+	kinds  []reconciler.Kind // of assets, besides volumes
 }
 
 const testImage = "app:1"
@@ -115,7 +116,7 @@ func (b *bench) start() {
 			Store: b.store, Runtime: b.runtime, Images: puller, Logs: b.logs, Volumes: b.volumes, Storage: keeper, Clock: time.Now,
 			Freed: func(tx *store.Tx) { in.Readmit(tx, time.Now()) },
 		},
-		Kinds:  []reconciler.Kind{reconciler.ReleasedVolumes(b.store, b.volumes)},
+		Kinds:  append([]reconciler.Kind{reconciler.ReleasedVolumes(b.store, b.volumes)}, b.kinds...),
 		Events: b.events, Sources: b.sources, Offers: &b.offers, Site: b.site,
 		Log: slog.New(slog.DiscardHandler), Relist: reconciler.PollEvery, Starts: 4,
 	})

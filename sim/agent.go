@@ -29,7 +29,6 @@ type agent struct {
 	loop    *reconciler.Loop
 	store   *store.Store
 	act     reconciler.Act
-	board   *store.Plugins
 	evictor evict.Evictor
 	watched map[node.Key]bool // pods with a look under way
 	alarm   time.Time         // when the loop wants to run again
@@ -60,10 +59,10 @@ func newAgent(w *world, f *faults, j *journal, bug Bug) (*agent, error) {
 			Store: held, Runtime: w, Images: w, Logs: logLinks{w, bug}, Cgroups: cgroups{w, held}, Volumes: volumes{w, held}, Storage: w.keeper(), Clock: w.clock,
 		},
 		evictor: evict.Evictor{Store: held, Disk: disk{w}, Events: store.NewEvents(clock), Log: slog.New(slog.DiscardHandler), Clock: w.clock},
-		watched: map[node.Key]bool{}, board: store.NewPlugins(served),
+		watched: map[node.Key]bool{},
 	}
-	a.loop.Kinds = []reconciler.Kind{
-		reconciler.ReleasedVolumes(held, volumes{w, held}), reconciler.RegisteredPlugins(a.board, registry{w.plugins, a}),
+	for _, r := range w.realms {
+		a.loop.Kinds = append(a.loop.Kinds, r.kind(a))
 	}
 	a.loop.Hands, a.loop.Pool = hands{a}, assign.NewPool(rules())
 	a.act.Freed = func(tx *store.Tx) {

@@ -15,6 +15,7 @@ import (
 type errand struct {
 	agent  *agent
 	t      *reconciler.Tended
+	realm  realm
 	action node.Action
 	fate   fate
 	done   bool // the effect came, or never will
@@ -30,35 +31,33 @@ func (e *errand) moment() string {
 
 // Tend begins an errand.
 func (h hands) Tend(t *reconciler.Tended, action node.Action) (cancel func()) {
-	e := &errand{agent: h.agent, t: t, action: action, fate: h.faultsOf(t).fate()}
+	of := h.world.realmOf(t)
+	e := &errand{agent: h.agent, t: t, realm: of, action: action, fate: of.chance().fate()}
 	h.begun++
 	h.errands = append(h.errands, e)
 	h.world.trace.addf("agent: begins %s (%s)", action, e.fate.kind)
 	h.world.witness.tends(h.agent, e)
 	h.world.after(e.fate.travel+e.fate.work, e.arrive)
-	if _, removes := action.(node.RemoveFiles); removes && h.bug == HastyRemoval {
-		h.world.after(0, func() { e.answer(nil) })
-	}
+	of.begins(e)
 	return func() {} // an errand is never cancelled: each of its outcomes is safe
 }
 
 // arrive has the effect, unless the agent dies before or after it.
 func (e *errand) arrive() {
 	w := e.agent.world
-	if w.around(e.agent, e.action); e.agent.dead {
+	if w.around(e.agent, e.action, e.realm.seldom()); e.agent.dead {
 		return
 	}
 	var err error
 	switch kind := e.fate.kind; {
 	case e.atRisk() && kind == Refuse:
 		w.met.addf("%s fails", node.KindOf(e.action))
-		err = refused(node.VolumeFailedDelete, "%s: injected", e.action)
+		err = refused("Refused", "%s: injected", e.action)
 	default:
-		w.witness.forgets(w, e.action)
 		err = e.t.Do(context.Background(), e.action)
 	}
 	e.done = true
-	w.around(e.agent, e.action)
+	w.around(e.agent, e.action, e.realm.seldom())
 	w.after(e.fate.back, func() { e.reply(err) })
 }
 
@@ -72,7 +71,7 @@ func (e *errand) reply(err error) {
 	case err != nil || !e.atRisk():
 	case kind == Fail:
 		w.met.addf("%s fails after its effect", node.KindOf(e.action))
-		err = refused(node.VolumeFailedDelete, "%s: injected after the effect", e.action)
+		err = refused("Failed", "%s: injected after the effect", e.action)
 	case kind == Lose || kind == Late || kind == Hang:
 		w.met.addf("%s has no answer", node.KindOf(e.action))
 		w.after(e.fate.timeout, func() { e.answer(unknown(e.action)) })
@@ -92,18 +91,10 @@ func (e *errand) answer(err error) {
 	a.turn()
 }
 
-// faultsOf returns the faults that strike what is done about an asset.
-func (h hands) faultsOf(t *reconciler.Tended) *faults {
-	if t.Asset().Key.Kind == "RegisteredPlugin" {
-		return h.world.plugins.faults
-	}
-	return h.faults
-}
-
 // Find looks at an asset and delivers the result later. The world moves on in between.
 func (h hands) Find(t *reconciler.Tended, began node.Mark) {
 	longest := 3 * time.Millisecond
-	f := h.faultsOf(t)
+	f := h.world.realmOf(t).chance()
 	if f.strike(Stale) {
 		longest = 3 * time.Second
 	}
@@ -124,13 +115,6 @@ func (h hands) Find(t *reconciler.Tended, began node.Mark) {
 func (h hands) found(t *reconciler.Tended, s reconciler.AssetSighting) {
 	if h.dead {
 		return
-	}
-	switch {
-	case s.Err != nil || t.Asset().Key.Kind != "ReleasedVolume":
-	case s.Look.(bool):
-		h.world.met.addf("files of a released volume: there")
-	default:
-		h.world.met.addf("files of a released volume: gone, and its record is not")
 	}
 	h.world.trace.addf("agent: finds %s, begun at %d: %v %v", t.Asset().Key, s.Began, shown{s.Look}, s.Err)
 	if h.bug == StaleSnapshot {
@@ -157,16 +141,5 @@ func (wi *witness) tends(a *agent, e *errand) {
 		if o != e && o.t.Asset().Key == e.t.Asset().Key && !o.done {
 			wi.failf("%s begins while %s is under way", e.action, o.action)
 		}
-	}
-}
-
-// forgets checks that a volume is forgotten only after its files are gone.
-func (wi *witness) forgets(w *world, action node.Action) {
-	forget, ok := action.(node.ForgetVolume)
-	if !ok {
-		return
-	}
-	if owner, there := w.cabinet.files[forget.Volume.Spec.Local.Path]; there {
-		wi.failf("volume %s is forgotten while the files of claim %s are there", forget.Volume.Name, owner)
 	}
 }

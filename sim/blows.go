@@ -129,19 +129,20 @@ func (s *simulation) jump() {
 	s.skew += by
 }
 
-// dieAround kills the agent around rare calls, where chance alone would seldom strike. It has its
-// own random source, so that it does not change the rest of the run.
-func (s *simulation) dieAround(a *agent, action node.Action) {
-	if seldom[reflect.TypeOf(action)] && a == s.agent && s.faults.rate[Crash] > 0 && s.deaths.IntN(4) == 0 {
+// dieAround kills the agent around actions where chance alone would seldom strike. It has its own
+// random source, so that it does not change the rest of the run.
+func (s *simulation) dieAround(a *agent, action node.Action, seldom bool) {
+	if seldom && a == s.agent && s.faults.rate[Crash] > 0 && s.deaths.IntN(4) == 0 {
 		s.crash("around " + action.String())
 	}
 }
 
-// seldom holds the actions of such calls.
-var seldom = map[reflect.Type]bool{
+// seldom reports whether an action of a pod is one of those.
+func seldom(a node.Action) bool { return rare[reflect.TypeOf(a)] }
+
+var rare = map[reflect.Type]bool{
 	reflect.TypeFor[node.ResizeContainer](): true, reflect.TypeFor[node.AskRestart](): true,
 	reflect.TypeFor[node.StartOver](): true, reflect.TypeFor[node.SetTermination](): true,
-	reflect.TypeFor[node.RemoveFiles](): true, reflect.TypeFor[node.ForgetVolume](): true,
 }
 
 // loseRecord deletes a static pod's record: its file brings the pod back.

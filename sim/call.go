@@ -113,7 +113,7 @@ func (w *world) settle(c *call) {
 func (c *call) abandoned() bool { return c.replied || c.cancelled || c.agent.dead }
 
 func (w *world) effect(c *call) {
-	if w.around(c.agent, c.action); c.settled {
+	if w.around(c.agent, c.action, seldom(c.action)); c.settled {
 		return
 	}
 	w.trace.addf("effect: %s for %s", c.action, c.t.Key)
@@ -135,7 +135,7 @@ func (w *world) effect(c *call) {
 	result.At = w.clock()
 	w.settle(c)
 	w.note(c, made)
-	w.around(c.agent, c.action)
+	w.around(c.agent, c.action, seldom(c.action))
 	w.after(c.fate.back, func() { w.answer(c, result, err) })
 }
 

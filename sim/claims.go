@@ -175,19 +175,19 @@ func (wi *witness) givesBack(w *world, volume *corev1.PersistentVolume) {
 }
 
 // claims returns an error if claims or their files are not as promised.
-func (s *simulation) claims() error {
-	if len(s.agent.doomed()) > 0 {
+func (w *world) claims(a *agent) error {
+	if len(a.doomed()) > 0 {
 		return errors.New("volumes are still being given back")
 	}
 	wanted := map[types.UID]bool{}
-	all, _ := s.agent.store.Objects(node.PersistentVolumeClaim)
+	all, _ := a.store.Objects(node.PersistentVolumeClaim)
 	for _, o := range all {
 		wanted[o.Claim().UID] = true
 		if o.Claim().DeletionTimestamp != nil && o.Claim().Name == data().Name {
 			return errors.New("a claim that was deleted is still there")
 		}
 	}
-	for path, uid := range s.cabinet.files {
+	for path, uid := range w.cabinet.files {
 		if !wanted[uid] {
 			return fmt.Errorf("the files of claim %s are left over at %s", uid, path)
 		}

@@ -29,6 +29,9 @@
 // Once the faults have ended, every accepted pod has to reach the state that its client asked for,
 // and nothing of other pods may be left.
 //
+// Each kind of asset has a realm (realm.go): what there is of it in the world, its faults, and its
+// invariants.
+//
 // Two things differ from a node: the driver of the loop (agent.go) and its hands (hands.go). They
 // have no goroutines, and they have faults.
 //

@@ -12,18 +12,14 @@ const enough = 10_000
 // around each kind of call, and beside pods in each state.
 func (m met) hasAll(t *testing.T) {
 	t.Helper()
-	var wanted []string
-	for _, call := range []string{
+	wanted := deaths(
 		"SetUpCgroup", "TearDownCgroup", "RunSandbox", "InspectSandbox", "StopSandbox", "RemoveSandbox", "EnsureImage", "SetUpVolume",
 		"TearDownVolumes", "CreateContainer", "CreateContainer of an init container", "CreateContainer of a sidecar",
 		"CreateContainer of an ephemeral container", "StartContainer", "StartContainer of an init container",
 		"StartContainer of a sidecar", "StartContainer of an ephemeral container", "InspectContainer", "ResizeContainer",
 		"StopContainer", "StopContainer of a sidecar", "StopContainer of an ephemeral container", "RemoveContainer",
-		"RunHook postStart", "RunHook preStop", "SetTermination", "StartOver", "RemoveFiles", "ForgetVolume",
-		"AskPlugin", "AnswerPlugin", "ForgetPlugin",
-	} {
-		wanted = append(wanted, fmt.Sprintf("death: %s, before its effect", call), fmt.Sprintf("death: %s, before its answer", call))
-	}
+		"RunHook postStart", "RunHook preStop", "SetTermination", "StartOver",
+	)
 	for _, record := range []string{"SetTally", "SetHealth", "SetResult", "Release"} {
 		wanted = append(wanted, fmt.Sprintf("death: %s, before its answer", record))
 	}
@@ -32,12 +28,11 @@ func (m met) hasAll(t *testing.T) {
 		"death: beside a pod that has ended", "death: beside a pod that waits for the end of others", "death: beside a container that is to restart",
 		"client: created", "client: unchanged", "client: updated", "client: updated with a restart", "client: replaced",
 		"evicted", "preempted",
-		"files of a released volume: there", "files of a released volume: gone, and its record is not",
-		"plugin: registered", "plugin: its name is taken", "plugin: its type is not served", "plugin: nothing answers at its socket",
-		"AskPlugin fails", "AnswerPlugin fails after its effect", "AnswerPlugin has no answer",
-		"RemoveFiles fails", "RemoveFiles fails after its effect", "RemoveFiles has no answer",
 		"probe: Startup true", "probe: Startup false", "probe: Liveness false", "probe: Readiness true", "probe: Readiness false",
 	)
+	for _, r := range newSimulation(Options{}).realms {
+		wanted = append(wanted, r.situations()...)
+	}
 	for _, what := range wanted {
 		if m[what] == 0 {
 			t.Errorf("none of the seeds has met: %s", what)

@@ -10,21 +10,29 @@ import (
 	"time"
 
 	"nodal/node"
+	"nodal/node/store"
 	"nodal/reconciler"
 )
 
 // served is the type of plugins that a simulated node has a use for.
 const served = "CSIPlugin"
 
-// plugins are the programs that register on the machine, by the names of their sockets. They outlive agents. Their
-// random source and faults are their own, so that they do not change the rest of a seed's run.
+// SameSocket takes the socket of a plugin that is made again for the one before.
+const SameSocket Bug = "taking a socket that is made anew for the one before"
+
+// plugins is the realm of the programs that register on the machine, by the names of their sockets. They have a random
+// source of their own.
 type plugins struct {
+	still
 	*world
 	rand   *rand.Rand
 	faults *faults
 	born   int
 	there  map[string]*program
+	asked  registry // by the agent that started last
 }
+
+var _ realm = (*plugins)(nil)
 
 // program is one process of a plugin.
 type program struct {
@@ -35,10 +43,20 @@ type program struct {
 	from   *agent             // that said so
 }
 
-func newPlugins(w *world, seed uint64, without []Kind) *plugins {
-	r := rand.New(rand.NewPCG(seed, 3))
-	return &plugins{world: w, rand: r, faults: newFaults(r, without), there: map[string]*program{}}
+func newPlugins(w *world, o Options) *plugins {
+	r := rand.New(rand.NewPCG(o.Seed, 3))
+	return &plugins{world: w, rand: r, faults: newFaults(r, o.Without), there: map[string]*program{}}
 }
+
+func (p *plugins) name() string    { return "RegisteredPlugin" }
+func (p *plugins) chance() *faults { return p.faults }
+
+func (p *plugins) kind(a *agent) reconciler.Kind {
+	p.asked = registry{p, a, store.NewPlugins(served)}
+	return reconciler.RegisteredPlugins(p.asked.board, p.asked)
+}
+
+func (p *plugins) boot(*agent) { p.after(p.faults.between(0, time.Second), p.asked.keepScanning) }
 
 // strive changes a random program now and then, and tells the agent, until the time for faults is over.
 func (p *plugins) strive(agent func() *agent) {
@@ -79,14 +97,15 @@ func (p *plugins) tell(a *agent) {
 	if a == nil {
 		return
 	}
+	r := p.asked
 	p.after(p.faults.between(0, time.Second), func() {
-		for _, known := range a.board.List() {
+		for _, known := range r.board.List() {
 			if known.Connected && p.at(known.Socket) == nil && !a.dead {
-				a.board.Lost(known.Socket, "killed")
+				r.board.Lost(known.Socket, "killed")
 			}
 		}
 		if p.rand.IntN(4) > 0 {
-			a.scan()
+			r.scan()
 		}
 		a.turn()
 	})
@@ -110,25 +129,34 @@ func (p *plugins) at(socket node.PluginSocket) *program {
 	return nil
 }
 
+// registry is the adapter of plugins for one agent.
+type registry struct {
+	*plugins
+	agent *agent
+	board *store.Plugins
+}
+
+var _ reconciler.Plugins = registry{}
+
 // scan has the board show the sockets that are there.
-func (a *agent) scan() {
-	if a.dead {
+func (r registry) scan() {
+	if r.agent.dead {
 		return
 	}
 	var sockets []node.PluginSocket
-	for _, name := range slices.Sorted(maps.Keys(a.world.plugins.there)) {
-		socket := a.world.plugins.there[name].socket
-		if a.bug == SameSocket {
-			socket = a.first(socket)
+	for _, name := range slices.Sorted(maps.Keys(r.there)) {
+		socket := r.there[name].socket
+		if r.agent.bug == SameSocket {
+			socket = r.first(socket)
 		}
 		sockets = append(sockets, socket)
 	}
-	a.board.Found(sockets, a.world.clock())
+	r.board.Found(sockets, r.clock())
 }
 
 // first is the bug SameSocket: it returns the first socket of a name that the agent has found.
-func (a *agent) first(socket node.PluginSocket) node.PluginSocket {
-	for _, known := range a.board.List() {
+func (r registry) first(socket node.PluginSocket) node.PluginSocket {
+	for _, known := range r.board.List() {
 		if known.Socket.Name == socket.Name {
 			return known.Socket
 		}
@@ -137,21 +165,13 @@ func (a *agent) first(socket node.PluginSocket) node.PluginSocket {
 }
 
 // keepScanning scans now and then, in case an event was lost.
-func (a *agent) keepScanning() {
-	a.scan()
-	a.turn()
-	if !a.dead {
-		a.world.after(30*time.Second, a.keepScanning)
+func (r registry) keepScanning() {
+	r.scan()
+	r.agent.turn()
+	if !r.agent.dead {
+		r.after(30*time.Second, r.keepScanning)
 	}
 }
-
-// registry is the adapter of plugins for one agent.
-type registry struct {
-	*plugins
-	agent *agent
-}
-
-var _ reconciler.Plugins = registry{}
 
 // Ask has a plugin say who it is.
 func (r registry) Ask(_ context.Context, socket node.PluginSocket) error {
@@ -159,7 +179,7 @@ func (r registry) Ask(_ context.Context, socket node.PluginSocket) error {
 	if one == nil {
 		return r.failed(socket)
 	}
-	r.agent.board.Introduced(socket, one.info, r.clock())
+	r.board.Introduced(socket, one.info, r.clock())
 	return nil
 }
 
@@ -171,17 +191,17 @@ func (r registry) Answer(_ context.Context, socket node.PluginSocket, answer nod
 	}
 	one.heard, one.from = &answer, r.agent
 	r.witness.answers(r.plugins, one)
-	r.agent.board.Answered(socket, answer)
+	r.board.Answered(socket, answer)
 	return nil
 }
 
 func (r registry) failed(socket node.PluginSocket) error {
 	r.met.addf("plugin: nothing answers at its socket")
-	r.agent.board.Failed(socket, "connection refused")
+	r.board.Failed(socket, "connection refused")
 	return refused("PluginFailed", "nothing answers at %s", socket.Name)
 }
 
-func (r registry) Forget(socket node.PluginSocket) { r.agent.board.Forget(socket) }
+func (r registry) Forget(socket node.PluginSocket) { r.board.Forget(socket) }
 
 // answers checks that an agent registers only one of the living programs with the same type and name.
 func (wi *witness) answers(p *plugins, one *program) {
@@ -201,28 +221,38 @@ func (wi *witness) answers(p *plugins, one *program) {
 	}
 }
 
-// registered returns an error unless the board shows the sockets that there are, each plugin has an answer from this
+func (p *plugins) bugs() []planted { return []planted{{SameSocket, 1, 500, "has not heard"}} }
+
+func (p *plugins) situations() []string {
+	return append(deaths("AskPlugin", "AnswerPlugin", "ForgetPlugin"),
+		"plugin: registered", "plugin: its name is taken", "plugin: its type is not served",
+		"plugin: nothing answers at its socket",
+		"AskPlugin fails", "AnswerPlugin fails after its effect", "AnswerPlugin has no answer",
+	)
+}
+
+// unsettled returns an error unless the board shows the sockets that there are, each plugin has an answer from this
 // agent, one plugin of the served type is registered, and none of another type is.
-func (s *simulation) registered() error {
+func (p *plugins) unsettled(a *agent) error {
 	var shown []string
-	for _, p := range s.agent.board.List() {
-		shown = append(shown, p.Socket.Name)
+	for _, known := range p.asked.board.List() {
+		shown = append(shown, known.Socket.Name)
 	}
-	if want := slices.Sorted(maps.Keys(s.plugins.there)); !slices.Equal(shown, want) {
+	if want := slices.Sorted(maps.Keys(p.there)); !slices.Equal(shown, want) {
 		return fmt.Errorf("the board shows the plugins %q, and there are %q", shown, want)
 	}
 	winners := map[string]int{}
-	for _, name := range slices.Sorted(maps.Keys(s.plugins.there)) {
-		one := s.plugins.there[name]
-		if one.heard == nil || one.from != s.agent {
+	for _, name := range slices.Sorted(maps.Keys(p.there)) {
+		one := p.there[name]
+		if one.heard == nil || one.from != a {
 			return fmt.Errorf("the plugin at %s has not heard from the agent", name)
 		}
 		if one.heard.Registered {
 			winners[one.info.Type]++
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.plugins.there)) {
-		kind, want := s.plugins.there[name].info.Type, 0
+	for _, name := range slices.Sorted(maps.Keys(p.there)) {
+		kind, want := p.there[name].info.Type, 0
 		if kind == served {
 			want = 1
 		}

@@ -10,22 +10,20 @@ import (
 )
 
 // Bug is a mistake planted in the driver; an invariant has to find it.
-type Bug uint8
+type Bug string
 
-// The bugs that can be planted.
+// The bugs that can be planted, besides those of realms.
 const (
-	NoBug         Bug = iota
-	StaleSnapshot     // decide on a look that began before the last effect
-	SweepEarly        // remove what is unknown before every source has delivered
-	ForgetTally       // restart without counting
-	MissWakes         // take a look as newer than what happened after it began
-	HastyHooks        // treat a hook that has begun as ended
-	NoGrace           // end containers without a grace period
-	AllAtOnce         // stop sidecars together with the containers that they serve
-	HastyRemoval      // treat files as removed once their removal has begun
-	LinkAtStart       // link the logs of runs that are started, but not of runs that are found
-	SameSocket        // take the socket of a plugin that is made again for the one before
-	KeepLinks         // remove runs and leave the links to their logs
+	NoBug         Bug = ""
+	StaleSnapshot Bug = "deciding on a look that began before the last effect"
+	SweepEarly    Bug = "removing what is unknown before every source has delivered"
+	ForgetTally   Bug = "restarting without counting"
+	MissWakes     Bug = "taking a look as newer than what happened after it began"
+	HastyHooks    Bug = "treating a hook that has begun as ended"
+	NoGrace       Bug = "ending containers without a grace period"
+	AllAtOnce     Bug = "stopping sidecars together with the containers that they serve"
+	LinkAtStart   Bug = "linking the logs of runs that are started, but not of runs that are found"
+	KeepLinks     Bug = "removing runs and leaving the links to their logs"
 )
 
 // Options selects a run.
@@ -34,6 +32,7 @@ type Options struct {
 	Without []Kind // faults that do not happen
 	Bug     Bug
 	Trace   bool
+	Extra   func(*world, Options) realm // of a kind of asset that is not the node's; nil adds none
 }
 
 // Report holds the result of a run.
@@ -87,7 +86,7 @@ func newSimulation(o Options) *simulation {
 	story := &trace{schedule: clock, on: o.Trace}
 	f := newFaults(random, o.Without)
 	w := newWorld(clock, random, newWitness(), story)
-	w.plugins = newPlugins(w, o.Seed, o.Without)
+	w.realms = newRealms(w, f, o)
 	w.witness.jumps = f.rate[Jump] > 0
 	s := &simulation{
 		world: w, faults: f, deaths: rand.New(rand.NewPCG(o.Seed, 2)), journal: newJournal(), clients: newClients(w, f),
@@ -154,7 +153,9 @@ func (s *simulation) boot(bug Bug) {
 	}
 	s.after(reconciler.SafetyRelist, a.watchOver)
 	s.after(evict.MeasureEvery, a.measure)
-	s.after(s.plugins.faults.between(0, time.Second), a.keepScanning)
+	for _, r := range s.realms {
+		r.boot(a)
+	}
 	if s.calmed {
 		s.clients.provide(a)
 	}
@@ -198,7 +199,9 @@ func (s *simulation) strive() {
 		}
 	})
 	s.recur(time.Second, s.probeOne)
-	s.plugins.strive(func() *agent { return s.agent })
+	for _, r := range s.realms {
+		r.strive(func() *agent { return s.agent })
+	}
 	for _, blow := range []struct {
 		kind Kind
 		mean time.Duration
@@ -236,7 +239,9 @@ func (s *simulation) recur(mean time.Duration, do func()) {
 func (s *simulation) calm() {
 	s.trace.addf("calm")
 	s.faults.end()
-	s.plugins.calm()
+	for _, r := range s.realms {
+		r.calm()
+	}
 	s.journal.full = false
 	s.down = false
 	s.calmed = true

@@ -39,8 +39,13 @@ func (s *simulation) unsettled() error {
 			return fmt.Errorf("pod %s is not wanted and not forgotten", v.Key)
 		}
 	}
-	if err := errors.Join(s.leftovers(), s.claims(), s.registered()); err != nil {
+	if err := s.leftovers(); err != nil {
 		return err
+	}
+	for _, r := range s.realms {
+		if err := r.unsettled(s.agent); err != nil {
+			return err
+		}
 	}
 	for _, key := range sortedKeys(s.witness.wanted) {
 		if err := s.kept(s.witness.wanted[key], held[key], key); err != nil {

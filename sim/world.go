@@ -24,21 +24,21 @@ type world struct {
 	cgroups map[types.UID]limit.Limits
 	pending []*call // calls whose effect may still come
 	cabinet cabinet // the files of claims
-	plugins *plugins
+	realms  []realm
 	links   links
 	made    int
 	uids    int // the number of UIDs made by the keeper
 	witness *witness
 	trace   *trace
 	met     met
-	around  func(*agent, node.Action) // called before and after an effect
+	around  func(a *agent, action node.Action, seldom bool) // called before and after an effect
 }
 
 func newWorld(s *schedule, r *rand.Rand, wi *witness, t *trace) *world {
 	w := &world{
 		rand: r, offer: offered(), witness: wi, trace: t, volumes: map[types.UID]map[string]string{},
 		gorged: map[types.UID]bool{}, cgroups: map[types.UID]limit.Limits{}, cabinet: newCabinet(), met: met{},
-		links: links{made: map[string]bool{}}, around: func(*agent, node.Action) {},
+		links: links{made: map[string]bool{}}, around: func(*agent, node.Action, bool) {},
 	}
 	w.Machine = newMachine(s, w.wallClock, eyes{w}, w.number)
 	return w
