@@ -158,12 +158,15 @@ func (s *simulation) finished(l *life) error {
 	if endless(&l.object.Spec) && !l.refused && l.expired.IsZero() {
 		return fmt.Errorf("it has a result though a container is always restarted")
 	}
-	for _, c := range s.containers {
-		if c.uid == l.id.uid && c.running() {
-			return fmt.Errorf("it has finished and %s runs", c)
-		}
+	if left := s.runsOf(l); len(left) > 0 {
+		return fmt.Errorf("it has finished and %s runs", left[0])
 	}
 	return nil
+}
+
+// runsOf returns the running containers with the UID of a pod.
+func (w *world) runsOf(l *life) []*container {
+	return slices.DeleteFunc(slices.Clone(w.containers), func(c *container) bool { return c.uid != l.id.uid || !c.running() })
 }
 
 func (s *simulation) onlySandbox(l *life, key node.Key) (*sandbox, error) {

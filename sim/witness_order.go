@@ -104,8 +104,8 @@ func serves(object *corev1.Pod, name, other string) bool {
 
 // restsAlone checks that nothing of a pod with a final result runs.
 func (wi *witness) restsAlone(w *world, l *life) {
-	for _, c := range w.containers {
-		if c.life == l.id && c.running() && !c.late {
+	for _, c := range w.runsOf(l) {
+		if c.life == l.id && !c.late {
 			wi.failf("pod %s has finished and %s runs", l.key, c)
 		}
 	}
