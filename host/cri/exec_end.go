@@ -68,19 +68,18 @@ func (s *Streams) end(e *execution) {
 		s.log.Info("a command runs on without its client: its process was not found", "container", e.container)
 		return
 	}
-	ctx := context.Background()
-	for _, signal := range []syscall.Signal{syscall.SIGHUP, syscall.SIGKILL} {
-		call, cancel := s.conn.request(ctx)
-		err := s.conn.commands.Signal(call, e.container, found.ID, signal)
-		cancel()
-		if err != nil {
-			s.log.Warn("cannot end a command whose client is gone", "container", e.container, "signal", signal, "err", err)
-		}
-		s.signalGroup(found.Pid, signal)
-		if signal != syscall.SIGKILL {
-			time.Sleep(hangUpWait)
-		}
+	s.signal(e.container, found, syscall.SIGHUP)
+	time.AfterFunc(hangUpWait, func() { s.signal(e.container, found, syscall.SIGKILL) })
+}
+
+// signal sends a signal to a command's process and to the others in its process group.
+func (s *Streams) signal(container string, c containerd.Command, signal syscall.Signal) {
+	call, cancel := s.conn.request(context.Background())
+	defer cancel()
+	if err := s.conn.commands.Signal(call, container, c.ID, signal); err != nil {
+		s.log.Warn("cannot end a command whose client is gone", "container", container, "signal", signal, "err", err)
 	}
+	s.signalGroup(c.Pid, signal)
 }
 
 // signalGroup sends a signal to the processes of a group. Runc has every command lead one. Its number stays taken while
