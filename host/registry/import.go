@@ -43,7 +43,7 @@ func (s *Store) Import(ctx context.Context, r io.Reader, o Options) (_ []node.Im
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, st.remove()) }()
-	if err := st.unpack(&meter{ctx: ctx, r: r, tell: o.Progress}); err != nil {
+	if err := st.unpack(&meter{over: func() error { return context.Cause(ctx) }, r: r, tell: o.Progress}); err != nil {
 		return nil, fmt.Errorf("read the tarball: %w", err)
 	}
 	images, err := st.images(o.Name)
@@ -121,9 +121,9 @@ func (s *Store) commit(st *stage, images []found, drop func(string) bool) ([]nod
 	return taken, nil
 }
 
-// meter counts bytes, ends with its context, and reports progress.
+// meter counts bytes, ends when it has to, and reports progress.
 type meter struct {
-	ctx  context.Context
+	over func() error // why it has to end; nil while it may go on
 	r    io.Reader
 	tell func(read int64)
 	read int64
@@ -136,9 +136,9 @@ type meter struct {
 const tellEvery = 1 << 20
 
 func (m *meter) Read(p []byte) (int, error) {
-	if m.ctx.Err() != nil {
-		m.failed = context.Cause(m.ctx)
-		return 0, m.failed
+	if err := m.over(); err != nil {
+		m.failed = err
+		return 0, err
 	}
 	n, err := m.r.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
