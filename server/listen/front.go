@@ -42,9 +42,9 @@ type Source struct {
 type Front struct {
 	grpc        *grpc.Server
 	toGRPC      *handoff
-	http1       behind
-	http2       behind // of known callers
-	lobby       behind // HTTP/2 of strangers
+	http1       backend
+	http2       backend // of known callers
+	lobby       backend // HTTP/2 of strangers
 	newcomers   *crowd
 	strangers   *crowd
 	knows       func(*http.Request) bool
@@ -53,8 +53,8 @@ type Front struct {
 	log         *slog.Logger
 }
 
-// behind is an HTTP server behind the front.
-type behind struct {
+// backend is an HTTP server behind the front.
+type backend struct {
 	*http.Server
 	conns *handoff
 }
@@ -84,7 +84,7 @@ func New(cfg Config) *Front {
 		cfg.Fallback = http.NotFoundHandler()
 	}
 	handler := f.receive(splitGRPC(waitForMessage(cfg.Fallback), cfg.HTTP))
-	f.http1, f.http2, f.lobby = f.behind(handler), f.behind(handler), f.behind(handler)
+	f.http1, f.http2, f.lobby = f.newBackend(handler), f.newBackend(handler), f.newBackend(handler)
 	f.http1.Protocols.SetHTTP1(true)
 	// To net/http a guest is a connection without TLS.
 	f.http2.Protocols.SetUnencryptedHTTP2(true)
@@ -100,8 +100,8 @@ func New(cfg Config) *Front {
 	return f
 }
 
-// behind returns a server that is handed its connections.
-func (f *Front) behind(handler http.Handler) behind {
+// newBackend returns a server that is handed its connections.
+func (f *Front) newBackend(handler http.Handler) backend {
 	s := Plain(handler, f.log)
 	s.Protocols = new(http.Protocols)
 	s.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
@@ -111,7 +111,7 @@ func (f *Front) behind(handler http.Handler) behind {
 		}
 		return f.connContext(ctx, bottom(c))
 	}
-	return behind{s, newHandoff()}
+	return backend{s, newHandoff()}
 }
 
 // splitGRPC returns a handler that passes gRPC calls over HTTP/2 to grpc, and all other
@@ -164,7 +164,7 @@ func expected(err, end error) error {
 	return err
 }
 
-func (f *Front) servers() []behind { return []behind{f.http1, f.http2, f.lobby} }
+func (f *Front) servers() []backend { return []backend{f.http1, f.http2, f.lobby} }
 
 // drain stops accepting requests, and lets those in flight finish within the grace period. It
 // ends HTTP first, since gRPC calls may run inside of it.
