@@ -105,7 +105,7 @@ type Front struct {
 	Trace    trace.Trace     // nil disables it
 	Reach    dashboard.Reach // where the dashboard is
 	Limits   Limits
-	Idle     time.Duration // after which a silent exec, attach or port-forward of a kubelet path ends; zero: never
+	Idle     time.Duration // after which a silent exec, attach or port-forward ends; zero: never
 }
 
 // Requests counts requests, and writes these counts among the agent's own metrics.

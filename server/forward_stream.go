@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"fmt"
 	"io"
 
@@ -15,6 +16,8 @@ type forwardServerStream = grpc.BidiStreamingServer[nodev1.PortForwardRequest, n
 
 // PortForward connects the client with a port of a pod.
 func (s *execService) PortForward(stream forwardServerStream) error {
+	stream, stop := endIdle(stream, s.idle)
+	defer stop()
 	first, err := stream.Recv()
 	if err != nil {
 		return err
@@ -32,7 +35,11 @@ func (s *execService) PortForward(stream forwardServerStream) error {
 	if err != nil {
 		return err
 	}
-	return s.containers.PortForward(stream.Context(), sandbox.ID, start.GetPort(), &forwarded{stream: stream})
+	err = s.containers.PortForward(stream.Context(), sandbox.ID, start.GetPort(), &forwarded{stream: stream})
+	if cause := context.Cause(stream.Context()); cause != nil {
+		return cause
+	}
+	return err
 }
 
 // forwarded reads and writes the client's stream as one connection.

@@ -133,7 +133,7 @@ func newServices(cfg Config, stopped <-chan struct{}) services {
 			now: cfg.Now, limit: limit, stopped: stopped,
 		},
 		logs:    &logService{runs: logs, now: cfg.Now},
-		exec:    &execService{entrance: entrance(state), containers: machine.Containers},
+		exec:    &execService{entrance: entrance(state), containers: machine.Containers, idle: cfg.Front.Idle},
 		events:  &eventService{store: state.Store, events: state.Events, stopped: stopped},
 		images:  &imageService{images: machine.Images, names: imageNames{cfg.State, machine.Images}, idle: cfg.Front.Limits.ImportIdle, stopped: stopped},
 		objects: newObjectServices(kept, stopped),
