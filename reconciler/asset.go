@@ -95,8 +95,9 @@ func (t *AssetTrack) See(s AssetSighting, now time.Time) (news bool) {
 	return news
 }
 
-// Next decides what to do. It returns an empty turn while an effect is under way.
-func (t *AssetTrack) Next(now time.Time) Turn {
+// Next decides what to do. sure says that every pod source has delivered. It returns an empty turn while an effect is
+// under way.
+func (t *AssetTrack) Next(sure bool, now time.Time) Turn {
 	if t.acting() {
 		return Turn{}
 	}
@@ -106,7 +107,7 @@ func (t *AssetTrack) Next(now time.Time) Turn {
 		}
 		return Turn{Observe: true}
 	}
-	plan := t.kind.plan(t, now)
+	plan := t.kind.plan(t, sure, now)
 	return Turn{Actions: t.idle(plan.Actions), Wake: plan.Wake, Why: plan.Why}
 }
 

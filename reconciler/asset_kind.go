@@ -54,7 +54,7 @@ type Kind interface {
 	wanted(pods iter.Seq[*node.Pod]) []Asset
 	unseen() any // the look before the first one
 	lookAt(ctx context.Context, a Asset) (any, error)
-	plan(t *AssetTrack, now time.Time) decide.Plan
+	plan(t *AssetTrack, sure bool, now time.Time) decide.Plan
 	do(ctx context.Context, a node.Action) error
 	leaves(a node.Action) (any, bool)
 }
@@ -79,9 +79,9 @@ func (k KindOf[W, L]) lookAt(ctx context.Context, a Asset) (any, error) {
 	return k.Look(ctx, a.Want.(W))
 }
 
-func (k KindOf[W, L]) plan(t *AssetTrack, now time.Time) decide.Plan {
+func (k KindOf[W, L]) plan(t *AssetTrack, sure bool, now time.Time) decide.Plan {
 	return k.Plan(decide.Asset[W, L]{
-		Want: t.asset.Want.(W), Users: t.asset.Users, Look: t.look.(L), Faults: t.faults, Now: now,
+		Want: t.asset.Want.(W), Users: t.asset.Users, Sure: sure, Look: t.look.(L), Faults: t.faults, Now: now,
 	})
 }
 

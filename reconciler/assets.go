@@ -144,7 +144,7 @@ func (l *Loop) tend(now time.Time) {
 		if t.dropped {
 			continue
 		}
-		turn := t.Next(now)
+		turn := t.Next(l.ready, now)
 		if turn.Observe {
 			l.find(t)
 		}
@@ -153,6 +153,13 @@ func (l *Loop) tend(now time.Time) {
 			t.cancels[a.Target()] = l.Hands.Tend(t, a)
 		}
 		l.due.set(turn.Wake, key)
+	}
+}
+
+// tendAll marks every asset for a turn.
+func (l *Loop) tendAll() {
+	for key := range l.tended {
+		l.untended[key] = true
 	}
 }
 

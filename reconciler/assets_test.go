@@ -3,6 +3,7 @@ package reconciler
 import (
 	"errors"
 	"iter"
+	"slices"
 	"testing"
 	"time"
 
@@ -25,7 +26,7 @@ var removeReleased = node.RemoveFiles{Volume: released().Want.(*corev1.Persisten
 
 // toldAsset says what an asset wants done now.
 func toldAsset(t *AssetTrack, now time.Time) string {
-	turn := t.Next(now)
+	turn := t.Next(true, now)
 	switch {
 	case turn.Observe:
 		return "look"
@@ -189,8 +190,28 @@ func TestAKindIsAskedAgainWhenWhatItReadsHasChanged(t *testing.T) {
 		if (asked > 0) != c.asked {
 			t.Errorf("%s: it is asked %d times, want that it is: %t", c.name, asked, c.asked)
 		}
-		if c.there && l.Assets()[0].Next(noon).Observe != c.looked {
+		if c.there && l.Assets()[0].Next(true, noon).Observe != c.looked {
 			t.Errorf("%s: want that the asset is looked at: %t", c.name, c.looked)
 		}
+	}
+}
+
+func TestAnAssetIsSureOfItsUsersOnceEverySourceHasDelivered(t *testing.T) {
+	var sure []bool
+	kind := KindOf[string, bool]{Name: "Probe"}
+	kind.Plan = func(in decide.Asset[string, bool]) (p decide.Plan) {
+		sure = append(sure, in.Sure)
+		return p
+	}
+	kind.Wanted = func(iter.Seq[*node.Pod]) []Wanted[string] { return []Wanted[string]{{Name: "one"}} }
+	l := NewLoop(nil, node.Site{})
+	l.Hands = &idleHands{}
+	l.takeKind(kind)
+	l.Found(l.Assets()[0], AssetSighting{Began: l.Stamp(), Look: true}, noon)
+	l.tend(noon)
+	l.Deliver(noon)
+	l.tend(noon)
+	if !slices.Equal(sure, []bool{false, true}) {
+		t.Errorf("it is decided on with %v, want false, and true after the delivery", sure)
 	}
 }

@@ -129,13 +129,14 @@ func (l *Loop) Hear(word node.Probed) (news bool) {
 	return true
 }
 
-// Deliver notes that every source has delivered. From now on unwanted pods may be removed.
+// Deliver notes that every source has delivered. From now on unwanted pods, and what no pod uses, may be removed.
 func (l *Loop) Deliver(now time.Time) {
 	l.ready = true
 	l.adoptStrays(now)
 	for key := range l.tracks {
 		l.dirty[key] = true
 	}
+	l.tendAll()
 }
 
 // Next returns the time until the earliest alarm of a pod or an asset.

@@ -36,7 +36,7 @@ func (unstageVolume) About() node.About { return node.About{Place: node.OnMachin
 var stagedVolumes = [...]string{"blue", "red"}
 
 // stagedFor returns the volume that a pod uses.
-func stagedFor(pod *node.Pod) string { return stagedVolumes[len(pod.Key().Name)%len(stagedVolumes)] }
+func stagedFor(pod node.Key) string { return stagedVolumes[len(pod.Name)%len(stagedVolumes)] }
 
 // stagedBoard tells the loop that something was staged or unstaged.
 type stagedBoard struct{ revision int64 }
@@ -53,7 +53,7 @@ func decideStaged(in decide.Asset[string, bool]) (p decide.Plan) {
 	switch used := len(in.Users) > 0; {
 	case used && !in.Look:
 		p.Actions = []node.Action{stageVolume{in.Want}}
-	case !used && in.Look:
+	case !used && in.Look && in.Sure:
 		p.Actions = []node.Action{unstageVolume{in.Want}}
 	}
 	return p
@@ -88,7 +88,7 @@ func (s *staging) kind(a *agent) reconciler.Kind {
 				users[name] = nil
 			}
 			for pod := range pods {
-				users[stagedFor(pod)] = append(users[stagedFor(pod)], pod.Key())
+				users[stagedFor(pod.Key())] = append(users[stagedFor(pod.Key())], pod.Key())
 			}
 			for _, name := range slices.Sorted(maps.Keys(users)) {
 				w := reconciler.Wanted[string]{Name: name, Users: users[name], Want: name}
@@ -112,11 +112,18 @@ func (s *staging) kind(a *agent) reconciler.Kind {
 	}
 }
 
-// begins checks that no pod uses a volume that is to be unstaged.
+// begins checks that no pod uses a volume that is to be unstaged, whether the agent knows of the pod or not.
 func (s *staging) begins(e *errand) {
-	if unstage, ok := e.action.(unstageVolume); ok {
-		for pod := range s.users(e.agent, unstage.name) {
-			s.witness.failf("volume %s is unstaged beneath pod %s", unstage.name, pod.Key())
+	unstage, ok := e.action.(unstageVolume)
+	if !ok {
+		return
+	}
+	for pod := range s.users(e.agent, unstage.name) {
+		s.witness.failf("volume %s is unstaged beneath pod %s", unstage.name, pod.Key())
+	}
+	for key, l := range s.witness.wanted {
+		if stagedFor(key) == unstage.name && len(s.runsOf(l)) > 0 && l.result == "" {
+			s.witness.failf("volume %s is unstaged beneath the containers of pod %s", unstage.name, key)
 		}
 	}
 }
@@ -126,7 +133,7 @@ func (s *staging) users(a *agent, name string) iter.Seq[*node.Pod] {
 	return func(yield func(*node.Pod) bool) {
 		views, _ := a.store.Views()
 		for _, v := range views {
-			if stagedFor(v.Slot.Pod) == name && !yield(v.Slot.Pod) {
+			if stagedFor(v.Key) == name && !yield(v.Slot.Pod) {
 				return
 			}
 		}

@@ -10,6 +10,7 @@ import (
 type Asset[W, L any] struct {
 	Want   W
 	Users  []node.Key // pods that use it or wait for it
+	Sure   bool       // every pod source has delivered; before that, a pod may use it that is not known yet
 	Look   L          // the last one; before that the zero value
 	Faults map[string]node.Fault
 	Now    time.Time
