@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nodal/host/podnet"
+	"nodal/host/podnet/nft"
 	hostruntime "nodal/host/runtime"
 
 	"nodal/test/pace"
@@ -65,6 +66,10 @@ func (o *own) start(r *Runtime) (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), pace.Of(startTimeout))
 	defer cancel()
 	if o.running, err = hostruntime.Start(ctx, o.config); err != nil {
+		return err
+	}
+	// Agents under test use this runtime as they use any other, and let none of its pods onto the network.
+	if err := nft.Remove(nft.Table{Family: nft.Bridge, Name: r.slot.table()}); err != nil {
 		return err
 	}
 	r.Pid, r.LogPath = o.running.Pid(), o.running.LogPath()
