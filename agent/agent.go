@@ -79,11 +79,7 @@ func prepare(
 	})
 	if !o.Config.Sources.Once {
 		group.Go(func() (err error) {
-			var join func(*auth.Config)
-			if f.cluster != nil {
-				join = f.cluster.Guard
-			}
-			guard, err = f.identity.guard(o.Config.Auth, o.Config.Listen.Socket, join)
+			guard, err = f.identity.guard(o.Config.Auth, o.Config.Listen.Socket, guarding(f, m))
 			return err
 		})
 	}

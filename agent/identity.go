@@ -26,8 +26,8 @@ func newIdentity(nodeName string, addresses []string, dirs config.Dirs, log *slo
 	}
 }
 
-// guard makes the certificates, at the node's first start, and returns the guard of its API. join adds what a
-// cluster knows of callers; nil if the node stands alone.
+// guard makes the certificates, at the node's first start, and returns the guard of its API. join adds what other
+// parts know or keep of callers; nil adds nothing.
 func (id identity) guard(a config.Auth, socket string, join func(*auth.Config)) (*auth.Authenticator, error) {
 	material, err := auth.Bootstrap(id.dirs, id.hosts, time.Now())
 	if err != nil {

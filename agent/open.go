@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"errors"
+
 	"k8s.io/apimachinery/pkg/util/uuid"
 	clientmetrics "k8s.io/client-go/tools/metrics"
 
@@ -11,6 +13,7 @@ import (
 	"nodal/host/volume"
 	"nodal/node/assign"
 	"nodal/node/storage"
+	"nodal/server/audit"
 	"nodal/server/metrics"
 )
 
@@ -21,6 +24,7 @@ type memory struct {
 	files   files.Files
 	keeper  storage.Keeper // binds claims
 	counts  *metrics.Agent
+	audit   *audit.Log // nil if nothing is kept of requests
 }
 
 // open restores the state that the agent before left on the disk.
@@ -31,6 +35,10 @@ func open(o Options, f facts) (memory, error) {
 		return memory{}, err
 	}
 	s.ClearWay()
+	kept, err := openAudit(o, s.Store)
+	if err != nil {
+		return memory{}, errors.Join(err, s.Close())
+	}
 	counts := metrics.NewAgent(cfg.Node.Name, f.cgroups.Version, s.Store.Views)
 	counts.Assigns(func() *assign.Rules { return f.offers.Read().Assign })
 	if f.cluster != nil {
@@ -45,5 +53,7 @@ func open(o Options, f facts) (memory, error) {
 		Allocatable: func() corev1.ResourceList { return f.offers.Read().Allocatable }, Swept: counts.Swept,
 	})
 	s.Adopt(volumes.Adopt)
-	return memory{state: s, volumes: volumes, files: files.In(cfg.Dirs, o.Log), keeper: keeper, counts: counts}, nil
+	return memory{
+		state: s, volumes: volumes, files: files.In(cfg.Dirs, o.Log), keeper: keeper, counts: counts, audit: kept,
+	}, nil
 }

@@ -65,7 +65,8 @@ func expose(o Options, f facts, m memory, r runtime, p parts) (*api, error) {
 			NoProfiles: !l.Profiles, NoFlags: !l.DebugFlags, NoHandlers: !l.DebuggingHandlers,
 		},
 		Front: server.Front{
-			Auth: p.guard, Requests: m.counts, Trace: f.tracing.Requests, Reach: reachable(l, f.addresses), Idle: l.StreamIdle,
+			Auth: p.guard, Audit: m.audit, Requests: m.counts, Trace: f.tracing.Requests,
+			Reach: reachable(l, f.addresses), Idle: l.StreamIdle,
 		},
 		Now: time.Now, Log: o.Log,
 	})

@@ -12,6 +12,7 @@ import (
 	"nodal/node/intake"
 	"nodal/node/offer"
 	"nodal/node/store"
+	"nodal/server/audit"
 	"nodal/server/auth"
 	"nodal/server/dashboard"
 	"nodal/server/kubeletapi"
@@ -101,6 +102,7 @@ type Verbosity interface {
 // Front holds what every request passes on its way in.
 type Front struct {
 	Auth     *auth.Authenticator
+	Audit    *audit.Log // of the same Auth; nil if nothing is kept
 	Requests Requests
 	Trace    trace.Trace     // nil disables it
 	Reach    dashboard.Reach // where the dashboard is
@@ -147,6 +149,7 @@ func (cfg Config) withDefaults() Config {
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
 	}
+	cfg.Machine.Containers = notedContainers{cfg.Machine.Containers}
 	return cfg
 }
 
@@ -171,6 +174,5 @@ func (cfg Config) kubelet(pods *podService, logs runs.Logs) kubeletapi.Config {
 			Version: f.Version, Started: f.Started, Configz: d.Configz, Flags: d.Flags, Verbosity: d.Verbosity,
 			NoProfiles: d.NoProfiles, NoFlags: d.NoFlags, Now: cfg.Now, Log: cfg.Log,
 		},
-		Limits: cfg.Front.Limits.body(),
 	}
 }

@@ -15,9 +15,10 @@
 //	auth        who calls, and with which right    listen      connections, before any request
 //	wire        bodies, answers and error codes    trace       requests as parts of traces
 //	metrics     counts as Prometheus reads them    dashboard   the page and its sessions
+//	audit       which callers did what
 //
 // Here are the services, one in a file: manifests.go, pods.go, logs.go, exec.go, events.go,
-// images.go, stats.go, node_info.go. objects_any.go serves every kind of the table
+// images.go, stats.go, node_info.go, audit_entries.go. objects_any.go serves every kind of the table
 // node.Kinds. Kinds that are older than it have a service each, all on objects_typed.go.
 // render.go shows pods to clients; viewers do not see the values in environments
 // (render_viewer.go). testdata/routes.txt is the whole table of routes, for people to review.

@@ -15,7 +15,7 @@ import (
 )
 
 // chains return the steps of every call, by gRPC or by REST. The caller is identified first. The
-// handler's answer, or its panic, becomes a status before the audit line is written.
+// handler's answer, or its panic, becomes a status before the audit log gets its outcome.
 func chains(
 	f Front, rights map[string]auth.Verb, log *slog.Logger,
 ) ([]grpc.UnaryServerInterceptor, []grpc.StreamServerInterceptor) {

@@ -40,10 +40,16 @@ type route struct {
 // routes returns everything that is served over HTTP, sorted by pattern and method: the
 // kubelet's own paths, and those of the API's protos. For the latter the interceptors check
 // the rights, as for gRPC.
-func routes(r *rest.Handlers, own []kubeletapi.Route, api []method.Method, a *auth.Authenticator) ([]route, error) {
+func routes(
+	r *rest.Handlers, own []kubeletapi.Route, api []method.Method, a *auth.Authenticator, limits wire.BodyLimits,
+) ([]route, error) {
 	var table []route
 	for _, k := range own {
-		table = append(table, route{k.Method, k.Pattern, k.Right, k.On, a.Kubelet(k.Right, k.Handler)})
+		audited := a.Audited(k.Right, k.Handler)
+		if k.Body { // the audit log identifies the command in it
+			audited = wire.ReadBody(limits, audited)
+		}
+		table = append(table, route{k.Method, k.Pattern, k.Right, k.On, a.Kubelet(k.Right, audited)})
 	}
 	for _, m := range api {
 		for _, p := range m.Paths {
@@ -79,7 +85,7 @@ func (r router) serve(kind method.Listeners) http.Handler {
 	noDebugging := r.noDebugging && kind == method.Full || kind == method.ReadOnly
 	if noDebugging {
 		for _, path := range kubeletapi.Debugging() {
-			mux.Handle(path, a.Kubelet(auth.Read, http.HandlerFunc(kubeletapi.DebuggingDisabled)))
+			mux.Handle(path, a.Kubelet(auth.Read, a.Audited(auth.Read, http.HandlerFunc(kubeletapi.DebuggingDisabled))))
 		}
 	}
 	var served []route
@@ -94,7 +100,7 @@ func (r router) serve(kind method.Listeners) http.Handler {
 			mux.Method(rt.method, rt.pattern, rt.handler)
 		}
 	}
-	mux.Method(http.MethodGet, "/", a.Kubelet(auth.Read, index(served)))
+	mux.Method(http.MethodGet, "/", a.Kubelet(auth.Read, a.Audited(auth.Read, index(served))))
 	return mux
 }
 

@@ -66,7 +66,7 @@ func New(cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("set up REST: %w", err)
 	}
 	own := kubeletapi.Routes(cfg.kubelet(services.pods, services.logs.runs))
-	table, err := routes(handlers, own, api, cfg.Front.Auth)
+	table, err := routes(handlers, own, api, cfg.Front.Auth, cfg.Front.Limits.body())
 	if err != nil {
 		return nil, fmt.Errorf("set up routes: %w", err)
 	}
@@ -120,6 +120,7 @@ type services struct {
 	stats     *statsService
 	node      *nodeService
 	tokens    *tokenService
+	audit     *auditService
 }
 
 func newServices(cfg Config, stopped <-chan struct{}) services {
@@ -144,6 +145,7 @@ func newServices(cfg Config, stopped <-chan struct{}) services {
 			plugins: state.Plugins,
 		},
 		tokens: &tokenService{tokens: cfg.Front.Auth},
+		audit:  &auditService{log: cfg.Front.Audit, stopped: stopped},
 	}
 }
 
@@ -157,5 +159,6 @@ func (s services) register(r grpc.ServiceRegistrar) {
 	nodev1.RegisterStatsServiceServer(r, s.stats)
 	nodev1.RegisterNodeServiceServer(r, s.node)
 	nodev1.RegisterTokensServiceServer(r, s.tokens)
+	nodev1.RegisterAuditServiceServer(r, s.audit)
 	s.objects.register(r)
 }

@@ -19,6 +19,7 @@ type Config struct {
 	Dirs     Dirs
 	Pods     Pods
 	Policy   policy.Policy // what pods may ask of the machine
+	Audit    Audit
 	Runtime  Runtime
 	Cgroups  Cgroups
 	Reserved Reserved

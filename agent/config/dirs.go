@@ -31,6 +31,9 @@ func (d Dirs) Registries() string { return filepath.Join(d.Root, "registries") }
 // Seccomp returns the directory of the profiles that pods name.
 func (d Dirs) Seccomp() string { return filepath.Join(d.Root, "seccomp") }
 
+// AuditLog returns the file of the audit log, unless --audit-log-path names another.
+func (d Dirs) AuditLog() string { return filepath.Join(d.Root, "audit", "audit.log") }
+
 // Plugins returns the directory in which plugins register.
 func (d Dirs) Plugins() string { return filepath.Join(d.Root, "plugins_registry") }
 

@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	logsapi "k8s.io/component-base/logs/api/v1"
 	kubelet "k8s.io/kubelet/config/v1beta1"
+
+	"nodal/node/audit"
 )
 
 // Options receives the values of the flags.
@@ -35,6 +37,7 @@ type Options struct {
 	KernelTunables   string
 	Version          bool
 	Policy           PolicyFlags
+	Audit            AuditFlags
 
 	// Kubelet receives the flags that stand for a field of the file.
 	Kubelet kubelet.KubeletConfiguration
@@ -67,6 +70,7 @@ func Flags(fs *pflag.FlagSet, o *Options) {
 	fs.StringVar(&o.CertDir, "cert-dir", "", "`directory` of certificates (default: <root-dir>/pki)")
 	fs.StringVar(&o.Socket, "socket", DefaultSocket, "unix socket `path` of the node API; empty for none")
 	policyFlags(fs, &o.Policy)
+	auditFlags(fs, &o.Audit)
 
 	for field, s := range fieldSettings() {
 		if s.flag != "" {
@@ -88,6 +92,15 @@ func policyFlags(fs *pflag.FlagSet, f *PolicyFlags) {
 	fs.StringSliceVar(&f.HostNetwork, "host-network-sources", all, "`sources` whose pods may use the machine's network: api, cluster, file, url; * for all")
 	fs.StringSliceVar(&f.HostPID, "host-pid-sources", all, "`sources` whose pods may see the machine's processes, in the same form")
 	fs.StringSliceVar(&f.HostIPC, "host-ipc-sources", all, "`sources` whose pods may use the machine's IPC, in the same form")
+}
+
+func auditFlags(fs *pflag.FlagSet, f *AuditFlags) {
+	fs.StringVar(&f.Path, "audit-log-path", "", "`file` of the audit log (default: <root-dir>/audit/audit.log)")
+	fs.IntVar(&f.MaxSize, "audit-log-maxsize", 64, "`MiB` at which the file is rotated")
+	fs.IntVar(&f.Backups, "audit-log-maxbackup", 4, "`number` of older files that are kept, at least 1")
+	fs.StringSliceVar(&f.Levels, "audit-policy", nil, "`levels` (off, metadata, requests) of read, secrets, write, exec, admin and denied: read=metadata,write=requests; secrets are reads that show values of Secrets, denied are requests of any verb that are refused (default: read=off, all others metadata)")
+	fs.StringSliceVar(&f.Fields, "audit-fields", audit.DefaultFields(), "`parts` of an entry that are kept besides the caller, the verb and the outcome: from, groups, object, command")
+	fs.StringVar(&f.OnFailure, "audit-on-failure", refuseUnaudited, "`refuse or allow` changes, commands and reads of Secrets while the audit log cannot be written")
 }
 
 // dashes lets --root_dir mean --root-dir, as upstream does.

@@ -120,6 +120,9 @@ func resolve(o *Options, addressGiven bool) (*Config, error) {
 	if c.Policy, err = resolvePolicy(o.Policy); err != nil {
 		return nil, err
 	}
+	if c.Audit, err = resolveAudit(o.Audit, c.Dirs); err != nil {
+		return nil, err
+	}
 	if c.Runtime.PodCIDRs, err = podCIDRs(k.PodCIDR); err != nil {
 		return nil, err
 	}

@@ -153,6 +153,14 @@ var sections = []section{
 		{flag: "host-pid-sources"},
 		{flag: "host-ipc-sources"},
 	}},
+	{"Audit log", []setting{
+		{flag: "audit-log-path"},
+		{flag: "audit-log-maxsize"},
+		{flag: "audit-log-maxbackup"},
+		{flag: "audit-policy"},
+		{flag: "audit-fields"},
+		{flag: "audit-on-failure"},
+	}},
 	{"Pod sources other than the API", []setting{
 		{"staticPodPath", "pod-manifest-path", nil, nil,
 			"`path` of a directory of pod manifests, or of one manifest"},

@@ -23,6 +23,7 @@ type Config struct {
 	AlwaysAllow  bool   // authorization.mode AlwaysAllow: every identity is admin
 	MaxStreams   int    // concurrent streams an identity may hold; 0 means 256
 	Log          *slog.Logger
+	Audit        Auditor // nil keeps nothing
 
 	Tokens TokenReviewer  // of a cluster; if nil, only the node's own tokens count
 	Access AccessReviewer // of a cluster; if nil, only the node's own roles count
@@ -35,6 +36,7 @@ type Config struct {
 type Authenticator struct {
 	cfg      Config
 	log      *slog.Logger
+	audit    Auditor
 	trust    *reread[trust]
 	tokens   *reread[tokenList]
 	issuing  sync.Mutex // held while records of tokens change
@@ -52,11 +54,15 @@ func New(cfg Config) (*Authenticator, error) {
 	a := &Authenticator{
 		cfg:      cfg,
 		log:      cfg.Log,
+		audit:    cfg.Audit,
 		streams:  &Limiter{Max: cfg.MaxStreams},
 		failures: rate.NewLimiter(1, 5),
 	}
 	if a.log == nil {
 		a.log = slog.Default()
+	}
+	if a.audit == nil {
+		a.audit = unaudited{}
 	}
 	if a.streams.Max == 0 {
 		a.streams.Max = 256

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"nodal/node"
 )
@@ -28,6 +29,12 @@ func (a *Authenticator) IssueCode(ctx context.Context) (code string, expires tim
 		return "", time.Time{}, refuse(codes.PermissionDenied, node.ErrDenied, "%q may not let a browser in", id.Name)
 	}
 	now := time.Now()
+	c := Call{Identity: id, From: fromOf(ctx), Verb: Admin, Method: "browser code", Started: now}
+	end, err := a.begin(c)
+	if err != nil {
+		return "", time.Time{}, err
+	}
+	defer func() { end(Ending{Outcome: outcomeOf(err)}) }()
 	p := pass{Identity: id}
 	if id.Via == viaToken {
 		known := a.tokens.get(now).byName[id.Name]
@@ -37,18 +44,25 @@ func (a *Authenticator) IssueCode(ctx context.Context) (code string, expires tim
 		p.Token = hex.EncodeToString(known.hash[:])
 	}
 	code, expires = a.sessions.issueCode(p, now)
-	a.auditLine(ctx, call{id: id, verb: Admin, path: "browser code", started: now}, "issued")
 	return code, expires, nil
 }
 
 // SignIn opens a session for the browser that makes the request.
-func (a *Authenticator) SignIn(r *http.Request, proof Proof) (*http.Cookie, Identity, error) {
+func (a *Authenticator) SignIn(r *http.Request, proof Proof) (_ *http.Cookie, _ Identity, err error) {
 	now := time.Now()
+	c := Call{From: requestEvidence(r).from(), Verb: Admin, Method: "browser session", Started: now}
 	p, err := a.admitted(proof, now)
 	if err != nil {
 		a.logFailure("authentication failed", r.RemoteAddr, err)
+		a.audit.Refuse(c, outcomeOf(err))
 		return nil, Identity{}, err
 	}
+	c.Identity = p.Identity
+	end, err := a.begin(c)
+	if err != nil {
+		return nil, Identity{}, err
+	}
+	defer func() { end(Ending{Outcome: outcomeOf(err)}) }()
 	p.Host = r.Host
 	secret, p, err := a.sessions.begin(p, now)
 	if err != nil {
@@ -56,11 +70,13 @@ func (a *Authenticator) SignIn(r *http.Request, proof Proof) (*http.Cookie, Iden
 	}
 	id := p.Identity
 	id.Via = viaSession
-	a.auditLine(r.Context(), call{id: id, verb: Admin, path: "browser session", started: now}, "opened")
 	cookie := sessionCookie(r, secret)
 	cookie.MaxAge = int(sessionLife.Seconds())
 	return cookie, id, nil
 }
+
+// outcomeOf names how a request ended, as the interceptors do.
+func outcomeOf(err error) string { return status.Code(err).String() }
 
 func (a *Authenticator) admitted(proof Proof, now time.Time) (pass, error) {
 	if proof.Code != "" {
@@ -82,6 +98,7 @@ func (a *Authenticator) admitted(proof Proof, now time.Time) (pass, error) {
 // SignOut ends the request's session and returns the cookie that clears it.
 func (a *Authenticator) SignOut(r *http.Request) (*http.Cookie, error) {
 	if secret := sessionSecret(r); secret != "" {
+		a.auditSignOut(r)
 		err := a.sessions.end(secret)
 		a.standing.check()
 		if err != nil {
@@ -91,6 +108,19 @@ func (a *Authenticator) SignOut(r *http.Request) (*http.Cookie, error) {
 	cookie := sessionCookie(r, "")
 	cookie.MaxAge = -1
 	return cookie, nil
+}
+
+// auditSignOut keeps that a session ends. It never keeps a session from ending.
+func (a *Authenticator) auditSignOut(r *http.Request) {
+	e, now := requestEvidence(r), time.Now()
+	id, err := a.browser(e, now)
+	if err != nil {
+		return
+	}
+	c := Call{Identity: id, From: e.from(), Verb: Admin, Method: "browser sign-out", Started: now}
+	if end, err := a.audit.Begin(c); err == nil {
+		end(Ending{Outcome: codes.OK.String()})
+	}
 }
 
 var (

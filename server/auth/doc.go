@@ -5,7 +5,7 @@
 // listen hands it connections, package server asks it about requests.
 //
 //	unix socket ── SO_PEERCRED ──┐
-//	TLS ── client certificate ───┼─> Identity ─ Require(verb) ─> handler ─> audit line
+//	TLS ── client certificate ───┼─> Identity ─ Require(verb) ─> Auditor ─> handler ─> Auditor
 //	header ── bearer token ──────┤  (the node's own, then those that a cluster knows)
 //	cookie ── session ───────────┤
 //	nothing ── anonymous, if on ─┘

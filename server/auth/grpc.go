@@ -18,20 +18,29 @@ import (
 // name, such as "/node.v1.PodService/GetPod", to its right. A method without one is denied.
 func (a *Authenticator) Unary(verbs map[string]Verb) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-		ctx, c, err := a.admit(ctx, info.FullMethod, verbs)
+		ctx, c, err := a.admit(ctx, Call{Method: info.FullMethod, Message: req}, verbs)
 		if err != nil {
 			return nil, err
 		}
-		if c.verb == Exec { // the one that may take an hour
+		end, err := a.begin(c)
+		if err != nil {
+			return nil, err
+		}
+		if c.Verb == Exec { // the one that may take an hour
 			var done func()
 			ctx, done = a.stay(ctx)
 			defer done()
 		}
+		ctx, note := withNote(ctx)
 		resp, err := handler(ctx, req)
 		if cause := context.Cause(ctx); err != nil && errors.Is(cause, errOver) {
 			resp, err = nil, cause
 		}
-		a.auditEnd(ctx, c, status.Code(err).String())
+		ending := Ending{Outcome: status.Code(err).String(), Note: note}
+		if err == nil {
+			ending.Answer = resp
+		}
+		end(ending)
 		return resp, err
 	}
 }
@@ -40,48 +49,49 @@ func (a *Authenticator) Unary(verbs map[string]Verb) grpc.UnaryServerInterceptor
 // those that outlive their credential.
 func (a *Authenticator) Stream(verbs map[string]Verb) grpc.StreamServerInterceptor {
 	return func(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
-		ctx, c, err := a.admit(ss.Context(), info.FullMethod, verbs)
+		ctx, c, err := a.admit(ss.Context(), Call{Method: info.FullMethod}, verbs)
 		if err != nil {
 			return err
 		}
-		release, err := a.streams.Acquire(c.id)
+		release, err := a.streams.Acquire(c.Identity)
 		if err != nil {
-			a.auditEnd(ctx, c, codes.ResourceExhausted.String())
+			a.audit.Refuse(c, codes.ResourceExhausted.String())
 			return err
 		}
 		defer release()
-		a.auditBegin(ctx, c)
 		ctx, done := a.stay(ctx)
 		defer done()
-		err = handler(srv, identifiedStream{ServerStream: ss, ctx: ctx})
+		ctx, note := withNote(ctx)
+		audited := &auditedStream{ServerStream: ss, ctx: ctx, begin: func(first any) (func(Ending), error) {
+			c.Message = first
+			return a.begin(c)
+		}}
+		err = handler(srv, audited)
 		if cause := context.Cause(ctx); errors.Is(cause, errOver) {
 			err = cause
 		}
-		a.auditEnd(ctx, c, status.Code(err).String())
+		audited.ended(err, note)
 		return err
 	}
 }
 
-type identifiedStream struct {
-	grpc.ServerStream
-	ctx context.Context
-}
-
-func (s identifiedStream) Context() context.Context { return s.ctx }
-
 // admit identifies and authorizes the caller. A context that already carries an identity
 // keeps it: it comes from our own HTTP side, which has authenticated it.
-func (a *Authenticator) admit(ctx context.Context, method string, verbs map[string]Verb) (context.Context, call, error) {
+func (a *Authenticator) admit(ctx context.Context, c Call, verbs map[string]Verb) (context.Context, Call, error) {
+	c.Verb, c.Started = methodVerb(c.Method, verbs), time.Now()
 	id, ok := From(ctx)
 	if !ok {
 		var err error
-		if ctx, id, err = a.identified(ctx, callEvidence(ctx)); err != nil {
-			return ctx, call{}, status.Error(codes.Unauthenticated, unauthorized(err))
+		e := callEvidence(ctx)
+		if ctx, id, err = a.identified(ctx, e); err != nil {
+			c.From = e.from()
+			a.audit.Refuse(c, codes.Unauthenticated.String())
+			return ctx, c, status.Error(codes.Unauthenticated, unauthorized(err))
 		}
 	}
-	c := call{id: id, verb: methodVerb(method, verbs), path: method, started: time.Now()}
-	if err := a.permit(ctx, c.verb, apiAccesses(c.verb)); err != nil {
-		a.auditEnd(ctx, c, status.Code(err).String())
+	c.Identity, c.From = id, fromOf(ctx)
+	if err := a.permit(ctx, c.Verb, apiAccesses(c.Verb)); err != nil {
+		a.audit.Refuse(c, status.Code(err).String())
 		return ctx, c, err
 	}
 	return ctx, c, nil

@@ -18,8 +18,10 @@ import (
 // without a valid credential it calls refused, which has to answer 401 with the words of Refused.
 func (a *Authenticator) HTTP(next, refused http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, _, err := a.identified(r.Context(), requestEvidence(r))
+		e := requestEvidence(r)
+		ctx, _, err := a.identified(r.Context(), e)
 		if err != nil {
+			a.audit.Refuse(Call{From: e.from(), Method: methodOf(r), Started: time.Now()}, strconv.Itoa(http.StatusUnauthorized))
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			refused.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), refusedKey{}, unauthorized(err))))
 			return
@@ -73,10 +75,10 @@ func (a *Authenticator) BeforeBody(verb Verb, method string, next http.Handler, 
 			next.ServeHTTP(w, r)
 			return
 		}
-		id, _ := From(r.Context())
-		c := call{id: id, verb: verb, path: method, started: time.Now()}
 		if err := a.permit(r.Context(), verb, apiAccesses(verb)); err != nil {
-			a.auditEnd(r.Context(), c, status.Code(err).String())
+			id, _ := From(r.Context())
+			c := Call{Identity: id, From: fromOf(r.Context()), Verb: verb, Method: method, Request: r, Started: time.Now()}
+			a.audit.Refuse(c, status.Code(err).String())
 			if r.ProtoMajor == 1 {
 				w.Header().Set("Connection", "close") // net/http would read the body before it answers
 			}
@@ -88,38 +90,64 @@ func (a *Authenticator) BeforeBody(verb Verb, method string, next http.Handler, 
 }
 
 // Kubelet guards one of the kubelet's own paths, behind HTTP: it authorizes with
-// upstream's answers, bounds sessions and other requests that may last, ends those that outlive their credential, and
-// audits. Requests of the API proper are guarded by the gRPC interceptors instead.
+// upstream's answers, bounds sessions and other requests that may last, and ends those that outlive their credential.
+// Requests of the API proper are guarded by the gRPC interceptors instead.
 func (a *Authenticator) Kubelet(verb Verb, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id, _ := From(r.Context())
-		c := call{id: id, verb: verb, path: r.URL.Path, started: time.Now()}
-		rec := &recorder{ResponseWriter: w, status: http.StatusOK}
-		defer func() { a.auditEnd(r.Context(), c, strconv.Itoa(rec.status)) }()
-
 		asked := accesses(verb, r)
+		refused := func(status int, text string) {
+			a.audit.Refuse(kubeletCall(verb, r), strconv.Itoa(status))
+			writeText(w, status, text)
+		}
 		switch err := a.permit(r.Context(), verb, asked); {
 		case errors.Is(err, errNotAsked):
-			writeText(rec, http.StatusInternalServerError, unanswered(id, asked))
+			refused(http.StatusInternalServerError, unanswered(id, asked))
 			return
 		case err != nil:
-			writeText(rec, http.StatusForbidden, forbidden(id, asked))
+			refused(http.StatusForbidden, forbidden(id, asked))
 			return
 		}
 		if lasts(verb, r) {
 			release, err := a.streams.Acquire(id)
 			if err != nil {
-				writeText(rec, http.StatusTooManyRequests, err.Error())
+				refused(http.StatusTooManyRequests, err.Error())
 				return
 			}
 			defer release()
 		}
-		a.auditBegin(r.Context(), c)
 		ctx, done := a.stay(r.Context())
 		defer done()
+		next.ServeHTTP(w, r.WithContext(ctx))
+	})
+}
+
+// Audited has a request to one of the kubelet's own paths kept before it runs. It stands behind Kubelet, and behind the
+// reading of the body.
+func (a *Authenticator) Audited(verb Verb, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		end, err := a.begin(kubeletCall(verb, r))
+		if err != nil {
+			writeText(w, http.StatusServiceUnavailable, err.Error())
+			return
+		}
+		ctx, note := withNote(r.Context())
+		rec := &recorder{ResponseWriter: w, status: http.StatusOK}
+		defer func() { end(Ending{Outcome: strconv.Itoa(rec.status), Note: note}) }()
 		next.ServeHTTP(rec, r.WithContext(ctx))
 	})
 }
+
+// kubeletCall describes a request to one of the kubelet's own paths.
+func kubeletCall(verb Verb, r *http.Request) Call {
+	id, _ := From(r.Context())
+	return Call{
+		Identity: id, From: fromOf(r.Context()), Verb: verb, Method: methodOf(r), Request: r, Started: time.Now(),
+	}
+}
+
+// methodOf names what a request asks for without its query, which may hold a command.
+func methodOf(r *http.Request) string { return r.Method + " " + r.URL.Path }
 
 func writeText(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
@@ -128,7 +156,7 @@ func writeText(w http.ResponseWriter, status int, text string) {
 	io.WriteString(w, text)
 }
 
-// recorder remembers the status for the audit line. It hijacks and flushes by itself,
+// recorder remembers the status for the audit log. It hijacks and flushes by itself,
 // since the upgrade code of Kubernetes asks for those interfaces and does not unwrap.
 type recorder struct {
 	http.ResponseWriter

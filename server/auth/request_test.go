@@ -4,11 +4,14 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"google.golang.org/grpc"
@@ -22,7 +25,8 @@ import (
 )
 
 func TestHTTPAnswersLikeUpstream(t *testing.T) {
-	f := newFixture(t, func(c *Config) { c.Anonymous = true })
+	kept := &diary{}
+	f := newFixture(t, func(c *Config) { c.Anonymous, c.Audit = true, kept })
 	ok := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	cases := []struct {
 		name, method, path, token string
@@ -53,20 +57,51 @@ func TestHTTPAnswersLikeUpstream(t *testing.T) {
 				r.Header.Set("Authorization", "Bearer "+c.token)
 			}
 			w := httptest.NewRecorder()
-			f.HTTP(f.Kubelet(c.verb, ok)).ServeHTTP(w, r)
+			f.HTTP(f.Kubelet(c.verb, f.Audited(c.verb, ok))).ServeHTTP(w, r)
 			if w.Code != c.code || w.Body.String() != c.body {
 				t.Errorf("got %d %q, want %d %q", w.Code, w.Body, c.code, c.body)
 			}
 		})
 	}
-	if log := f.log.String(); !strings.Contains(log, "msg=audit user=operator role=operator via=token verb=exec path=/run/default/web/nginx outcome=204") {
-		t.Errorf("no audit line of the run in\n%s", log)
+	for _, want := range []string{
+		"begin operator exec POST /run/default/web/nginx", "end 204",
+		"refuse viewer exec GET /exec/default/web/nginx 403",
+		"refuse   GET /pods 401",
+	} {
+		kept.has(t, want)
 	}
-	if log := f.log.String(); !strings.Contains(log, "user=viewer role=viewer via=token verb=exec path=/exec/default/web/nginx outcome=403") {
-		t.Errorf("no audit line of the denied exec in\n%s", log)
-	}
-	if strings.Contains(f.log.String(), "verb=read") {
-		t.Error("a read is audited")
+}
+
+// diary keeps what an auditor is told, a line each. It can refuse requests.
+type diary struct {
+	mu     sync.Mutex
+	lines  []string
+	broken error
+}
+
+var _ Auditor = (*diary)(nil)
+
+func (d *diary) write(format string, args ...any) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.lines = append(d.lines, fmt.Sprintf(format, args...))
+}
+
+func (d *diary) Begin(c Call) (func(Ending), error) {
+	d.write("begin %s %s %s", c.Identity.Name, c.Verb, c.Method)
+	return func(e Ending) { d.write("end %s", e.Outcome) }, d.broken
+}
+
+func (d *diary) Refuse(c Call, outcome string) {
+	d.write("refuse %s %s %s %s", c.Identity.Name, c.Verb, c.Method, outcome)
+}
+
+func (d *diary) has(t *testing.T, want string) {
+	t.Helper()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !slices.Contains(d.lines, want) {
+		t.Errorf("the auditor was not told %q, but\n%s", want, strings.Join(d.lines, "\n"))
 	}
 }
 
@@ -78,19 +113,68 @@ type hijacked struct {
 func (hijacked) Hijack() (net.Conn, *bufio.ReadWriter, error) { return nil, nil, nil }
 
 func TestAnUpgradeIsAuditedAs101(t *testing.T) {
-	f := newFixture(t, nil)
+	kept := &diary{}
+	f := newFixture(t, func(c *Config) { c.Audit = kept })
 	r := httptest.NewRequest("GET", "/exec/default/web/nginx", nil)
 	r.Header.Set("Authorization", "Bearer "+f.token(t, RoleAdmin))
 	upgrade := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		kept.has(t, "begin admin exec GET /exec/default/web/nginx")
 		if _, _, err := w.(http.Hijacker).Hijack(); err != nil {
 			t.Error(err)
 		}
 	})
-	f.HTTP(f.Kubelet(Exec, upgrade)).ServeHTTP(hijacked{httptest.NewRecorder()}, r)
-	for _, want := range []string{"outcome=started", "outcome=101"} {
-		if !strings.Contains(f.log.String(), want) {
-			t.Errorf("no %s in\n%s", want, f.log)
+	f.HTTP(f.Kubelet(Exec, f.Audited(Exec, upgrade))).ServeHTTP(hijacked{httptest.NewRecorder()}, r)
+	kept.has(t, "end 101")
+}
+
+func TestARequestThatCannotBeAuditedDoesNotRun(t *testing.T) {
+	f := newFixture(t, func(c *Config) { c.Audit = &diary{broken: errors.New("the disk is full")} })
+	ctx := NewContext(t.Context(), Identity{Name: "root", Role: RoleAdmin})
+	never := func() { t.Error("it ran") }
+	errs := map[string]error{}
+	_, errs["a call"] = f.Unary(verbs)(ctx, nil, &grpc.UnaryServerInfo{FullMethod: "/t.T/Apply"},
+		func(context.Context, any) (any, error) { never(); return nil, nil })
+	errs["a stream"] = f.Stream(verbs)(nil, stream{ctx: ctx}, &grpc.StreamServerInfo{FullMethod: "/t.T/Exec"},
+		func(_ any, ss grpc.ServerStream) error {
+			if err := ss.RecvMsg(nil); err != nil {
+				return err
+			}
+			never()
+			return nil
+		})
+	_, _, errs["a code for a browser"] = f.IssueCode(ctx)
+	for what, err := range errs {
+		if status.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), "the disk is full") {
+			t.Errorf("%s: got %v, want UNAVAILABLE with the reason", what, err)
 		}
+	}
+	w, r := httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, "POST", "/run/default/web/nginx", nil)
+	f.Audited(Exec, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { never() })).ServeHTTP(w, r)
+	if w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "the disk is full") {
+		t.Errorf("a path of the kubelet: got %d %q, want 503 with the reason", w.Code, w.Body)
+	}
+}
+
+func TestAStreamIsAuditedOnceWithItsFirstMessage(t *testing.T) {
+	kept := &diary{}
+	f := newFixture(t, func(c *Config) { c.Audit = kept })
+	ctx := NewContext(t.Context(), Identity{Name: "root", Role: RoleAdmin})
+	info := &grpc.StreamServerInfo{FullMethod: "/t.T/Exec"}
+	for _, messages := range []int{0, 2} {
+		err := f.Stream(verbs)(nil, stream{ctx: ctx}, info, func(_ any, ss grpc.ServerStream) error {
+			for range messages {
+				if err := ss.RecvMsg(nil); err != nil {
+					return err
+				}
+			}
+			return status.Error(codes.Aborted, "over")
+		})
+		if status.Code(err) != codes.Aborted {
+			t.Error(err)
+		}
+	}
+	if want := []string{"begin root exec /t.T/Exec", "end Aborted"}; !slices.Equal(kept.lines, want) {
+		t.Errorf("got %q, want %q", kept.lines, want)
 	}
 }
 
@@ -165,6 +249,7 @@ type stream struct {
 }
 
 func (s stream) Context() context.Context { return s.ctx }
+func (s stream) RecvMsg(any) error        { return nil }
 
 func TestStreamsAreBoundedPerIdentity(t *testing.T) {
 	f := newFixture(t, func(c *Config) { c.MaxStreams = 2 })

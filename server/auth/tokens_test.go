@@ -153,7 +153,7 @@ func TestAnExpiredTokenIsRefusedAndSaysSo(t *testing.T) {
 		if got := ask(secret[:len(secret)-1] + "!"); got.Body.String() != "Unauthorized" {
 			t.Errorf("another secret is told %q", got.Body)
 		}
-		_, _, err := f.admit(incomingToken(t, secret), "/t.T/Get", verbs)
+		_, _, err := f.admit(incomingToken(t, secret), Call{Method: "/t.T/Get"}, verbs)
 		if status.Code(err) != codes.Unauthenticated || !strings.Contains(err.Error(), why) {
 			t.Errorf("over gRPC: %v, want Unauthenticated and %q", err, why)
 		}

@@ -18,6 +18,7 @@ import (
 	"nodal/node/store"
 	"nodal/server/runs"
 	"nodal/server/trace"
+	"nodal/server/wire"
 )
 
 var testNow = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
@@ -64,7 +65,6 @@ func needs(change func(*Config)) Config {
 		Figures: Figures{Log: slog.New(slog.DiscardHandler)},
 		Process: Process{Version: "v1", Now: func() time.Time { return testNow }, Log: slog.New(slog.DiscardHandler)},
 	}
-	cfg.Limits.Bytes, cfg.Limits.Timeout = 1<<10, time.Minute
 	change(&cfg)
 	return cfg
 }
@@ -75,10 +75,14 @@ func anybody(context.Context, *corev1.Pod) error { return nil }
 func serve(cfg Config) http.Handler {
 	mux := chi.NewMux()
 	for _, r := range Routes(cfg) {
+		var handler http.Handler = r.Handler
+		if r.Body {
+			handler = wire.ReadBody(wire.BodyLimits{Bytes: 1 << 10, Timeout: time.Minute}, handler)
+		}
 		if r.Method == AnyMethod {
-			mux.Handle(r.Pattern, r.Handler)
+			mux.Handle(r.Pattern, handler)
 		} else {
-			mux.Method(r.Method, r.Pattern, r.Handler)
+			mux.Method(r.Method, r.Pattern, handler)
 		}
 	}
 	return mux

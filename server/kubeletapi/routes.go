@@ -7,7 +7,6 @@ import (
 
 	"nodal/server/auth"
 	"nodal/server/method"
-	"nodal/server/wire"
 )
 
 // Config holds the needs of each group of paths.
@@ -18,7 +17,6 @@ type Config struct {
 	Figures Figures
 	Health  Health
 	Process Process
-	Limits  wire.BodyLimits
 }
 
 // Route is one path. Its handler expects that the right was checked.
@@ -28,6 +26,7 @@ type Route struct {
 	Right   auth.Verb
 	On      method.Listeners
 	Handler http.HandlerFunc
+	Body    bool // has to be read whole before the handler runs
 }
 
 // AnyMethod stands for every HTTP method.
@@ -47,40 +46,39 @@ const (
 // Routes returns the paths, sorted by pattern and method.
 func Routes(cfg Config) []Route {
 	process := &cfg.Process
-	body := func(handle http.HandlerFunc) http.HandlerFunc { return wire.ReadBody(cfg.Limits, handle).ServeHTTP }
 	table := []Route{
-		{"GET", attachPath, auth.Exec, method.Full, cfg.Streams.attach},
-		{"POST", attachPath, auth.Exec, method.Full, cfg.Streams.attach},
-		{"GET", attachPathUID, auth.Exec, method.Full, cfg.Streams.attach},
-		{"POST", attachPathUID, auth.Exec, method.Full, cfg.Streams.attach},
-		{"GET", "/configz", auth.Read, method.Full, process.configz},
-		{"GET", "/containerLogs/{namespace}/{pod}/{container}", auth.Read, method.Full, cfg.Logs.read},
-		{"PUT", "/debug/flags/v", auth.Admin, method.Full, body(process.setVerbosity)},
-		{"GET", "/debug/pprof/", auth.Admin, method.Full, process.profile},
-		{"GET", "/debug/pprof/{profile}", auth.Admin, method.Full, process.profile},
-		{"GET", execPath, auth.Exec, method.Full, cfg.Streams.exec},
-		{"POST", execPath, auth.Exec, method.Full, cfg.Streams.exec},
-		{"GET", execPathUID, auth.Exec, method.Full, cfg.Streams.exec},
-		{"POST", execPathUID, auth.Exec, method.Full, cfg.Streams.exec},
-		{"GET", "/flagz", auth.Read, method.Full, process.flagz},
-		{AnyMethod, "/healthz", auth.Read, method.Every, cfg.Health.all},
-		{AnyMethod, "/healthz/{check}", auth.Read, method.Every, cfg.Health.one},
-		{"GET", "/metrics", auth.Read, method.Reads, cfg.Figures.agent},
-		{"GET", "/metrics/cadvisor", auth.Read, method.Reads, cfg.Figures.cadvisor},
-		{"GET", "/metrics/probes", auth.Read, method.Reads, cfg.Figures.probes},
-		{"GET", "/metrics/resource", auth.Read, method.Reads, cfg.Figures.resource},
-		{"GET", "/openapi.json", auth.Read, method.Reads, document},
-		{"GET", "/pods", auth.Read, method.Reads, cfg.Pods.list},
-		{"GET", forwardPath, auth.Exec, method.Full, cfg.Streams.portForward},
-		{"POST", forwardPath, auth.Exec, method.Full, cfg.Streams.portForward},
-		{"GET", forwardPathUID, auth.Exec, method.Full, cfg.Streams.portForward},
-		{"POST", forwardPathUID, auth.Exec, method.Full, cfg.Streams.portForward},
-		{"POST", runPath, auth.Exec, method.Full, body(cfg.Streams.run)},
-		{"POST", runPathUID, auth.Exec, method.Full, body(cfg.Streams.run)},
-		{"GET", "/runningpods/", auth.Read, method.Full, cfg.Pods.running},
-		{"GET", "/stats/summary", auth.Read, method.Reads, cfg.Figures.summary},
-		{"POST", "/stats/summary", auth.Read, method.Full, cfg.Figures.summary},
-		{"GET", "/statusz", auth.Read, method.Full, process.statusz},
+		{"GET", attachPath, auth.Exec, method.Full, cfg.Streams.attach, false},
+		{"POST", attachPath, auth.Exec, method.Full, cfg.Streams.attach, false},
+		{"GET", attachPathUID, auth.Exec, method.Full, cfg.Streams.attach, false},
+		{"POST", attachPathUID, auth.Exec, method.Full, cfg.Streams.attach, false},
+		{"GET", "/configz", auth.Read, method.Full, process.configz, false},
+		{"GET", "/containerLogs/{namespace}/{pod}/{container}", auth.Read, method.Full, cfg.Logs.read, false},
+		{"PUT", "/debug/flags/v", auth.Admin, method.Full, process.setVerbosity, true},
+		{"GET", "/debug/pprof/", auth.Admin, method.Full, process.profile, false},
+		{"GET", "/debug/pprof/{profile}", auth.Admin, method.Full, process.profile, false},
+		{"GET", execPath, auth.Exec, method.Full, cfg.Streams.exec, false},
+		{"POST", execPath, auth.Exec, method.Full, cfg.Streams.exec, false},
+		{"GET", execPathUID, auth.Exec, method.Full, cfg.Streams.exec, false},
+		{"POST", execPathUID, auth.Exec, method.Full, cfg.Streams.exec, false},
+		{"GET", "/flagz", auth.Read, method.Full, process.flagz, false},
+		{AnyMethod, "/healthz", auth.Read, method.Every, cfg.Health.all, false},
+		{AnyMethod, "/healthz/{check}", auth.Read, method.Every, cfg.Health.one, false},
+		{"GET", "/metrics", auth.Read, method.Reads, cfg.Figures.agent, false},
+		{"GET", "/metrics/cadvisor", auth.Read, method.Reads, cfg.Figures.cadvisor, false},
+		{"GET", "/metrics/probes", auth.Read, method.Reads, cfg.Figures.probes, false},
+		{"GET", "/metrics/resource", auth.Read, method.Reads, cfg.Figures.resource, false},
+		{"GET", "/openapi.json", auth.Read, method.Reads, document, false},
+		{"GET", "/pods", auth.Read, method.Reads, cfg.Pods.list, false},
+		{"GET", forwardPath, auth.Exec, method.Full, cfg.Streams.portForward, false},
+		{"POST", forwardPath, auth.Exec, method.Full, cfg.Streams.portForward, false},
+		{"GET", forwardPathUID, auth.Exec, method.Full, cfg.Streams.portForward, false},
+		{"POST", forwardPathUID, auth.Exec, method.Full, cfg.Streams.portForward, false},
+		{"POST", runPath, auth.Exec, method.Full, cfg.Streams.run, true},
+		{"POST", runPathUID, auth.Exec, method.Full, cfg.Streams.run, true},
+		{"GET", "/runningpods/", auth.Read, method.Full, cfg.Pods.running, false},
+		{"GET", "/stats/summary", auth.Read, method.Reads, cfg.Figures.summary, false},
+		{"POST", "/stats/summary", auth.Read, method.Full, cfg.Figures.summary, false},
+		{"GET", "/statusz", auth.Read, method.Full, process.statusz, false},
 	}
 	process.paths = firstWords(table)
 	return table

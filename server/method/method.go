@@ -44,11 +44,13 @@ func (l Listeners) String() string {
 
 // Method is one method of the API.
 type Method struct {
-	Name   string // in full, as gRPC has it: "/node.v1.PodsService/GetPod"
-	Right  auth.Verb
-	On     Listeners
-	Paths  []Path // none if it is served over gRPC alone
-	Stream bool   // sends or takes more than one message
+	Name    string // in full, as gRPC has it: "/node.v1.PodsService/GetPod"
+	Right   auth.Verb
+	On      Listeners
+	Kind    string // of the objects that it is about; empty if the request says it
+	Changes bool   // something on the node, or runs a command
+	Paths   []Path // none if it is served over gRPC alone
+	Stream  bool   // sends or takes more than one message
 }
 
 // Path is one of a method's addresses over HTTP.
@@ -107,10 +109,23 @@ func read(d protoreflect.MethodDescriptor) (Method, error) {
 	if m.On, known = listenersOf(on); !known {
 		return m, fmt.Errorf("method %s: no listeners are stated; add option (node.v1.listeners) to its proto", m.Name)
 	}
+	if m.Kind, known = kindOf(d); !known {
+		return m, fmt.Errorf("method %s: no kind of object is stated; add option (node.v1.kind) to its service", m.Name)
+	}
+	m.Changes = m.Right != auth.Read && !slices.ContainsFunc(m.Paths, func(p Path) bool { return p.Verb == http.MethodGet })
 	if m.On&ReadOnly != 0 && m.Right != auth.Read {
 		return m, fmt.Errorf("method %s: the read-only port asks for no credential and cannot serve right %q; use LISTENERS_FULL", m.Name, m.Right)
 	}
 	return m, nil
+}
+
+// kindOf returns the kind that a service is about. A service may leave it out if its requests say it.
+func kindOf(d protoreflect.MethodDescriptor) (kind string, known bool) {
+	kind, _ = proto.GetExtension(d.Parent().Options(), nodev1.E_Kind).(string)
+	for _, field := range []protoreflect.Name{"kind", "kinds", "manifest"} {
+		known = known || d.Input().Fields().ByName(field) != nil
+	}
+	return kind, known || kind != ""
 }
 
 func rightOf(r nodev1.Right) (auth.Verb, bool) {

@@ -45,7 +45,7 @@ func TestAMethodWithoutRightOrListenersIsRefused(t *testing.T) {
 		{"both", options(nodev1.Right_RIGHT_EXEC, full), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m, err := read(made(t, c.options))
+			m, err := read(made(t, "Pod", c.options))
 			switch {
 			case c.want == "" && (err != nil || m.Right != auth.Exec || m.On != Full):
 				t.Errorf("got %+v, %v, want the right exec on full", m, err)
@@ -56,14 +56,43 @@ func TestAMethodWithoutRightOrListenersIsRefused(t *testing.T) {
 	}
 }
 
-// made returns a method Do of service x.S with the options.
-func made(t *testing.T, options *descriptorpb.MethodOptions) protoreflect.MethodDescriptor {
+func TestAServiceStatesItsKindUnlessRequestsDo(t *testing.T) {
+	options := &descriptorpb.MethodOptions{}
+	proto.SetExtension(options, nodev1.E_Right, nodev1.Right_RIGHT_READ)
+	proto.SetExtension(options, nodev1.E_Listeners, nodev1.Listeners_LISTENERS_FULL)
+	if _, err := read(made(t, "", options)); err == nil || !strings.Contains(err.Error(), "no kind") {
+		t.Errorf("got %v, want that there is no kind", err)
+	}
+	all, err := All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	changes := map[string]bool{}
+	for _, m := range all {
+		changes[m.Name] = m.Changes
+	}
+	for name, want := range map[string]bool{
+		"/node.v1.PodsService/PutPod": true, "/node.v1.ExecService/Exec": true, "/node.v1.NodeService/SetLogLevel": true,
+		"/node.v1.NodeService/GetLogLevel": false, "/node.v1.PodsService/ListPodsText": false,
+	} {
+		if got := changes[name]; got != want {
+			t.Errorf("%s changes something: got %t, want %t", name, got, want)
+		}
+	}
+}
+
+// made returns a method Do of service x.S with the options. The service states the kind.
+func made(t *testing.T, kind string, options *descriptorpb.MethodOptions) protoreflect.MethodDescriptor {
 	t.Helper()
+	about := &descriptorpb.ServiceOptions{}
+	if kind != "" {
+		proto.SetExtension(about, nodev1.E_Kind, kind)
+	}
 	file, err := protodesc.NewFile(&descriptorpb.FileDescriptorProto{
 		Name: proto.String("x.proto"), Package: proto.String("x"), Syntax: proto.String("proto3"),
 		MessageType: []*descriptorpb.DescriptorProto{{Name: proto.String("M")}},
 		Service: []*descriptorpb.ServiceDescriptorProto{{
-			Name: proto.String("S"),
+			Name: proto.String("S"), Options: about,
 			Method: []*descriptorpb.MethodDescriptorProto{{
 				Name: proto.String("Do"), InputType: proto.String(".x.M"), OutputType: proto.String(".x.M"), Options: options,
 			}},

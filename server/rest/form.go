@@ -108,6 +108,11 @@ func (eventForm) message(m proto.Message) ([]byte, error) {
 		if m.GetEvent() == nil {
 			name = "SYNCED"
 		}
+	case *nodev1.WatchAuditEntriesResponse:
+		name = "ENTRY"
+		if m.GetEntry() == nil {
+			name = "SYNCED"
+		}
 	case *nodev1.WatchNodeResponse:
 		id, name = strconv.FormatInt(m.GetNode().GetRevision(), 10), "NODE"
 	}

@@ -80,6 +80,8 @@ func formOf(field protoreflect.FieldDescriptor) string {
 	switch field.Kind() {
 	case protoreflect.BoolKind:
 		return "true or false"
+	case protoreflect.Int32Kind:
+		return "a whole number of at most 32 bits"
 	case protoreflect.Int64Kind:
 		return "a whole number of at most 64 bits"
 	case protoreflect.EnumKind:

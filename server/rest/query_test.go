@@ -56,6 +56,7 @@ func TestAWrongValueNamesItsParameterAndForm(t *testing.T) {
 		{"yes", "GET", logs + "?follow=yes", `"follow": must be true or false, not "yes"`},
 		{"a stream that is none", "GET", logs + "?stream=stdout", `"stream": must be one of LOG_STREAM_ALL, LOG_STREAM_STDOUT, LOG_STREAM_STDERR, not "stdout"`},
 		{"a plus that became a space", "GET", logs + "?sinceTime=2026-05-01T12:00:00+02:00", `"sinceTime": must be a time such as 2026-05-01T12:00:00Z, where a + is written %2B, not "2026-05-01T12:00:00 02:00"`},
+		{"a word for a number", "GET", "/v1/audit?limit=all", `"limit": must be a whole number of at most 32 bits, not "all"`},
 		{"a number for a duration", "GET", "/v1/stats:watch?interval=5", `"interval": must be a duration such as 10s, not "5"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

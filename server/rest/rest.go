@@ -70,20 +70,23 @@ func New(conn grpc.ClientConnInterface, limits wire.BodyLimits) (*Handlers, erro
 		nodev1.RegisterStatsServiceHandlerClient(ctx, mux, nodev1.NewStatsServiceClient(conn)),
 		nodev1.RegisterNodeServiceHandlerClient(ctx, mux, nodev1.NewNodeServiceClient(conn)),
 		nodev1.RegisterTokensServiceHandlerClient(ctx, mux, nodev1.NewTokensServiceClient(conn)),
+		nodev1.RegisterAuditServiceHandlerClient(ctx, mux, nodev1.NewAuditServiceClient(conn)),
 	)
 	if err != nil {
 		return nil, err
 	}
+	audit := nodev1.NewAuditServiceClient(conn)
 	pods, logs := nodev1.NewPodsServiceClient(conn), nodev1.NewLogsServiceClient(conn)
 	return &Handlers{gateway: wire.ReadBody(limits, mux), own: map[string]http.Handler{
-		nodev1.PodsService_ListPods_FullMethodName:        listPods{pods},
-		nodev1.PodsService_WatchPods_FullMethodName:       stream{open: watch(pods.WatchPods)},
-		nodev1.ObjectsService_WatchObjects_FullMethodName: stream{open: watch(nodev1.NewObjectsServiceClient(conn).WatchObjects)},
-		nodev1.EventsService_WatchEvents_FullMethodName:   stream{open: watch(nodev1.NewEventsServiceClient(conn).WatchEvents)},
-		nodev1.StatsService_WatchStats_FullMethodName:     stream{open: watch(nodev1.NewStatsServiceClient(conn).WatchStats)},
-		nodev1.NodeService_WatchNode_FullMethodName:       stream{open: watch(nodev1.NewNodeServiceClient(conn).WatchNode)},
-		nodev1.LogsService_ReadLogs_FullMethodName:        stream{open: readLogs(logs), plain: true},
-		nodev1.ImagesService_ImportImages_FullMethodName:  importBody{client: nodev1.NewImagesServiceClient(conn)},
+		nodev1.PodsService_ListPods_FullMethodName:           listPods{pods},
+		nodev1.PodsService_WatchPods_FullMethodName:          stream{open: watch(pods.WatchPods)},
+		nodev1.ObjectsService_WatchObjects_FullMethodName:    stream{open: watch(nodev1.NewObjectsServiceClient(conn).WatchObjects)},
+		nodev1.EventsService_WatchEvents_FullMethodName:      stream{open: watch(nodev1.NewEventsServiceClient(conn).WatchEvents)},
+		nodev1.StatsService_WatchStats_FullMethodName:        stream{open: watch(nodev1.NewStatsServiceClient(conn).WatchStats)},
+		nodev1.AuditService_WatchAuditEntries_FullMethodName: stream{open: watch(audit.WatchAuditEntries)},
+		nodev1.NodeService_WatchNode_FullMethodName:          stream{open: watch(nodev1.NewNodeServiceClient(conn).WatchNode)},
+		nodev1.LogsService_ReadLogs_FullMethodName:           stream{open: readLogs(logs), plain: true},
+		nodev1.ImagesService_ImportImages_FullMethodName:     importBody{client: nodev1.NewImagesServiceClient(conn)},
 	}}, nil
 }
 

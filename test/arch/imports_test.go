@@ -33,6 +33,7 @@ var rules = []rule{
 	{"openapi", nil, "a document that is embedded depends on nothing", nil},
 	{"web", nil, "the dashboard is files; it reaches the node through the API like anyone", nil},
 	{"server/auth", []string{"node", "host/replace"}, "who may do what is decided without knowing the routes", nil},
+	{"server/audit", []string{"node", "server/auth", "server/method"}, "what callers do is kept without knowing a service, a path or the file", []string{"node/intake"}},
 	{"server/stream", []string{"node"}, "framing knows nothing of the resources that it carries", nil},
 	{"server/wire", []string{"node"}, "reading and writing HTTP knows no path and no caller", nil},
 	{"server/dashboard", []string{"server/auth", "server/method", "server/wire"}, "the page is one more client: it reaches no service and no store", nil},

@@ -66,7 +66,4 @@ func TestDebugPathsDescribeTheAgent(t *testing.T) {
 	n.eventually("what a library says of that, in the same form", func() bool {
 		return strings.Contains(n.Log(), `"level":"ERROR","msg":"Unhandled Error","err":"unable to upgrade`)
 	})
-	n.eventually("an audit line", func() bool {
-		return strings.Contains(n.Log(), `"msg":"audit"`) && strings.Contains(n.Log(), "NodeService/SetLogLevel")
-	})
 }

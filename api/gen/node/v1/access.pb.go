@@ -151,6 +151,14 @@ var file_node_v1_access_proto_extTypes = []protoimpl.ExtensionInfo{
 		Tag:           "varint,50002,opt,name=listeners,enum=node.v1.Listeners",
 		Filename:      "node/v1/access.proto",
 	},
+	{
+		ExtendedType:  (*descriptorpb.ServiceOptions)(nil),
+		ExtensionType: (*string)(nil),
+		Field:         50003,
+		Name:          "node.v1.kind",
+		Tag:           "bytes,50003,opt,name=kind",
+		Filename:      "node/v1/access.proto",
+	},
 }
 
 // Extension fields to descriptorpb.MethodOptions.
@@ -159,6 +167,15 @@ var (
 	E_Right = &file_node_v1_access_proto_extTypes[0]
 	// optional node.v1.Listeners listeners = 50002;
 	E_Listeners = &file_node_v1_access_proto_extTypes[1]
+)
+
+// Extension fields to descriptorpb.ServiceOptions.
+var (
+	// The kind of object that the methods of a service are about, as the audit log names it. A service whose requests
+	// name the kind, or hold manifests, states none.
+	//
+	// optional string kind = 50003;
+	E_Kind = &file_node_v1_access_proto_extTypes[2]
 )
 
 var File_node_v1_access_proto protoreflect.FileDescriptor
@@ -179,7 +196,8 @@ const file_node_v1_access_proto_rawDesc = "" +
 	"\x0eLISTENERS_FULL\x10\x01\x12\x13\n" +
 	"\x0fLISTENERS_READS\x10\x02:F\n" +
 	"\x05right\x12\x1e.google.protobuf.MethodOptions\x18ц\x03 \x01(\x0e2\x0e.node.v1.RightR\x05right:R\n" +
-	"\tlisteners\x12\x1e.google.protobuf.MethodOptions\x18҆\x03 \x01(\x0e2\x12.node.v1.ListenersR\tlistenersB\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
+	"\tlisteners\x12\x1e.google.protobuf.MethodOptions\x18҆\x03 \x01(\x0e2\x12.node.v1.ListenersR\tlisteners:5\n" +
+	"\x04kind\x12\x1f.google.protobuf.ServiceOptions\x18ӆ\x03 \x01(\tR\x04kindB\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
 
 var (
 	file_node_v1_access_proto_rawDescOnce sync.Once
@@ -195,19 +213,21 @@ func file_node_v1_access_proto_rawDescGZIP() []byte {
 
 var file_node_v1_access_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
 var file_node_v1_access_proto_goTypes = []any{
-	(Right)(0),                         // 0: node.v1.Right
-	(Listeners)(0),                     // 1: node.v1.Listeners
-	(*descriptorpb.MethodOptions)(nil), // 2: google.protobuf.MethodOptions
+	(Right)(0),                          // 0: node.v1.Right
+	(Listeners)(0),                      // 1: node.v1.Listeners
+	(*descriptorpb.MethodOptions)(nil),  // 2: google.protobuf.MethodOptions
+	(*descriptorpb.ServiceOptions)(nil), // 3: google.protobuf.ServiceOptions
 }
 var file_node_v1_access_proto_depIdxs = []int32{
 	2, // 0: node.v1.right:extendee -> google.protobuf.MethodOptions
 	2, // 1: node.v1.listeners:extendee -> google.protobuf.MethodOptions
-	0, // 2: node.v1.right:type_name -> node.v1.Right
-	1, // 3: node.v1.listeners:type_name -> node.v1.Listeners
-	4, // [4:4] is the sub-list for method output_type
-	4, // [4:4] is the sub-list for method input_type
-	2, // [2:4] is the sub-list for extension type_name
-	0, // [0:2] is the sub-list for extension extendee
+	3, // 2: node.v1.kind:extendee -> google.protobuf.ServiceOptions
+	0, // 3: node.v1.right:type_name -> node.v1.Right
+	1, // 4: node.v1.listeners:type_name -> node.v1.Listeners
+	5, // [5:5] is the sub-list for method output_type
+	5, // [5:5] is the sub-list for method input_type
+	3, // [3:5] is the sub-list for extension type_name
+	0, // [0:3] is the sub-list for extension extendee
 	0, // [0:0] is the sub-list for field type_name
 }
 
@@ -223,7 +243,7 @@ func file_node_v1_access_proto_init() {
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_node_v1_access_proto_rawDesc), len(file_node_v1_access_proto_rawDesc)),
 			NumEnums:      2,
 			NumMessages:   0,
-			NumExtensions: 2,
+			NumExtensions: 3,
 			NumServices:   0,
 		},
 		GoTypes:           file_node_v1_access_proto_goTypes,

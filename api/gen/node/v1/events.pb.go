@@ -695,13 +695,13 @@ const file_node_v1_events_proto_rawDesc = "" +
 	"\tEventType\x12\x1a\n" +
 	"\x16EVENT_TYPE_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11EVENT_TYPE_NORMAL\x10\x01\x12\x16\n" +
-	"\x12EVENT_TYPE_WARNING\x10\x022\xec\x02\n" +
+	"\x12EVENT_TYPE_WARNING\x10\x022\xf7\x02\n" +
 	"\rEventsService\x12a\n" +
 	"\n" +
 	"ListEvents\x12\x1a.node.v1.ListEventsRequest\x1a\x1b.node.v1.ListEventsResponse\"\x1a\x88\xb5\x18\x01\x90\xb5\x18\x02\x82\xd3\xe4\x93\x02\f\x12\n" +
 	"/v1/events\x12l\n" +
 	"\vWatchEvents\x12\x1b.node.v1.WatchEventsRequest\x1a\x1c.node.v1.WatchEventsResponse\" \x88\xb5\x18\x01\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02\x12\x12\x10/v1/events:watch0\x01\x12\x89\x01\n" +
-	"\vGetTimeline\x12\x1b.node.v1.GetTimelineRequest\x1a\x1c.node.v1.GetTimelineResponse\"?\x88\xb5\x18\x01\x90\xb5\x18\x02\x82\xd3\xe4\x93\x021\x12//v1/namespaces/{namespace}/pods/{name}/timelineB\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
+	"\vGetTimeline\x12\x1b.node.v1.GetTimelineRequest\x1a\x1c.node.v1.GetTimelineResponse\"?\x88\xb5\x18\x01\x90\xb5\x18\x02\x82\xd3\xe4\x93\x021\x12//v1/namespaces/{namespace}/pods/{name}/timeline\x1a\t\x9a\xb5\x18\x05EventB\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
 
 var (
 	file_node_v1_events_proto_rawDescOnce sync.Once

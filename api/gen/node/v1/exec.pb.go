@@ -1028,12 +1028,12 @@ const file_node_v1_exec_proto_rawDesc = "" +
 	"\vRunResponse\x12\x16\n" +
 	"\x06stdout\x18\x01 \x01(\fR\x06stdout\x12\x16\n" +
 	"\x06stderr\x18\x02 \x01(\fR\x06stderr\x12\x1b\n" +
-	"\texit_code\x18\x03 \x01(\x05R\bexitCode2\xfa\x02\n" +
+	"\texit_code\x18\x03 \x01(\x05R\bexitCode2\x83\x03\n" +
 	"\vExecService\x12G\n" +
 	"\x06Attach\x12\x16.node.v1.AttachRequest\x1a\x17.node.v1.AttachResponse\"\b\x88\xb5\x18\x03\x90\xb5\x18\x01(\x010\x01\x12A\n" +
 	"\x04Exec\x12\x14.node.v1.ExecRequest\x1a\x15.node.v1.ExecResponse\"\b\x88\xb5\x18\x03\x90\xb5\x18\x01(\x010\x01\x12V\n" +
 	"\vPortForward\x12\x1b.node.v1.PortForwardRequest\x1a\x1c.node.v1.PortForwardResponse\"\b\x88\xb5\x18\x03\x90\xb5\x18\x01(\x010\x01\x12\x86\x01\n" +
-	"\x03Run\x12\x13.node.v1.RunRequest\x1a\x14.node.v1.RunResponse\"T\x88\xb5\x18\x03\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02F:\x01*\"A/v1/namespaces/{namespace}/pods/{name}/containers/{container}:runB\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
+	"\x03Run\x12\x13.node.v1.RunRequest\x1a\x14.node.v1.RunResponse\"T\x88\xb5\x18\x03\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02F:\x01*\"A/v1/namespaces/{namespace}/pods/{name}/containers/{container}:run\x1a\a\x9a\xb5\x18\x03PodB\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
 
 var (
 	file_node_v1_exec_proto_rawDescOnce sync.Once

@@ -1156,7 +1156,7 @@ const file_node_v1_images_proto_rawDesc = "" +
 	"\treference\x18\x01 \x01(\tR\treference\x12\x16\n" +
 	"\x06digest\x18\x02 \x01(\tR\x06digest\x12\x0e\n" +
 	"\x02id\x18\x03 \x01(\tR\x02id\x12\x12\n" +
-	"\x04size\x18\x04 \x01(\x03R\x04size2\x9b\x05\n" +
+	"\x04size\x18\x04 \x01(\x03R\x04size2\xa6\x05\n" +
 	"\rImagesService\x12a\n" +
 	"\n" +
 	"ListImages\x12\x1a.node.v1.ListImagesRequest\x1a\x1b.node.v1.ListImagesResponse\"\x1a\x88\xb5\x18\x01\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02\f\x12\n" +
@@ -1166,7 +1166,7 @@ const file_node_v1_images_proto_rawDesc = "" +
 	"\vRemoveImage\x12\x1b.node.v1.RemoveImageRequest\x1a\x1c.node.v1.RemoveImageResponse\"\x1a\x88\xb5\x18\x02\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02\f*\n" +
 	"/v1/images\x12q\n" +
 	"\fGetPrunePlan\x12\x1c.node.v1.GetPrunePlanRequest\x1a\x1d.node.v1.GetPrunePlanResponse\"$\x88\xb5\x18\x01\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02\x16\x12\x14/v1/images:prunePlan\x12m\n" +
-	"\vPruneImages\x12\x1b.node.v1.PruneImagesRequest\x1a\x1c.node.v1.PruneImagesResponse\"#\x88\xb5\x18\x02\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/images:pruneB\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
+	"\vPruneImages\x12\x1b.node.v1.PruneImagesRequest\x1a\x1c.node.v1.PruneImagesResponse\"#\x88\xb5\x18\x02\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/images:prune\x1a\t\x9a\xb5\x18\x05ImageB\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
 
 var (
 	file_node_v1_images_proto_rawDescOnce sync.Once

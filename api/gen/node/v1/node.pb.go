@@ -1487,7 +1487,7 @@ const file_node_v1_node_proto_rawDesc = "" +
 	"\x13SUPPORT_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10SUPPORT_HONOURED\x10\x01\x12\x1a\n" +
 	"\x16SUPPORT_WITHOUT_EFFECT\x10\x02\x12\x13\n" +
-	"\x0fSUPPORT_REFUSED\x10\x032\x94\x05\n" +
+	"\x0fSUPPORT_REFUSED\x10\x032\x9e\x05\n" +
 	"\vNodeService\x12V\n" +
 	"\aGetNode\x12\x17.node.v1.GetNodeRequest\x1a\x18.node.v1.GetNodeResponse\"\x18\x88\xb5\x18\x01\x90\xb5\x18\x02\x82\xd3\xe4\x93\x02\n" +
 	"\x12\b/v1/node\x12d\n" +
@@ -1495,7 +1495,7 @@ const file_node_v1_node_proto_rawDesc = "" +
 	"\x10ListCapabilities\x12 .node.v1.ListCapabilitiesRequest\x1a!.node.v1.ListCapabilitiesResponse\"%\x88\xb5\x18\x01\x90\xb5\x18\x02\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/node/capabilities\x12j\n" +
 	"\vListPlugins\x12\x1b.node.v1.ListPluginsRequest\x1a\x1c.node.v1.ListPluginsResponse\" \x88\xb5\x18\x01\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02\x12\x12\x10/v1/node/plugins\x12k\n" +
 	"\vGetLogLevel\x12\x1b.node.v1.GetLogLevelRequest\x1a\x1c.node.v1.GetLogLevelResponse\"!\x88\xb5\x18\x04\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02\x13\x12\x11/v1/node/loglevel\x12n\n" +
-	"\vSetLogLevel\x12\x1b.node.v1.SetLogLevelRequest\x1a\x1c.node.v1.SetLogLevelResponse\"$\x88\xb5\x18\x04\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02\x16:\x01*\x1a\x11/v1/node/loglevelB\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
+	"\vSetLogLevel\x12\x1b.node.v1.SetLogLevelRequest\x1a\x1c.node.v1.SetLogLevelResponse\"$\x88\xb5\x18\x04\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02\x16:\x01*\x1a\x11/v1/node/loglevel\x1a\b\x9a\xb5\x18\x04NodeB\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
 
 var (
 	file_node_v1_node_proto_rawDescOnce sync.Once

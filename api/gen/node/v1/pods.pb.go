@@ -1535,7 +1535,7 @@ const file_node_v1_pods_proto_rawDesc = "" +
 	"\x10RESULT_UNCHANGED\x10\x02\x12\x12\n" +
 	"\x0eRESULT_UPDATED\x10\x03\x12\x13\n" +
 	"\x0fRESULT_REPLACED\x10\x04\x12\x12\n" +
-	"\x0eRESULT_DELETED\x10\x052\xde\a\n" +
+	"\x0eRESULT_DELETED\x10\x052\xe7\a\n" +
 	"\vPodsService\x12q\n" +
 	"\x06GetPod\x12\x16.node.v1.GetPodRequest\x1a\x17.node.v1.GetPodResponse\"6\x88\xb5\x18\x01\x90\xb5\x18\x02\x82\xd3\xe4\x93\x02(\x12&/v1/namespaces/{namespace}/pods/{name}\x12|\n" +
 	"\bListPods\x12\x18.node.v1.ListPodsRequest\x1a\x19.node.v1.ListPodsResponse\";\x88\xb5\x18\x01\x90\xb5\x18\x02\x82\xd3\xe4\x93\x02-Z!\x12\x1f/v1/namespaces/{namespace}/pods\x12\b/v1/pods\x12U\n" +
@@ -1545,7 +1545,7 @@ const file_node_v1_pods_proto_rawDesc = "" +
 	"\tDeletePod\x12\x19.node.v1.DeletePodRequest\x1a\x1a.node.v1.DeletePodResponse\"6\x88\xb5\x18\x02\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02(*&/v1/namespaces/{namespace}/pods/{name}\x12\x88\x01\n" +
 	"\n" +
 	"RestartPod\x12\x1a.node.v1.RestartPodRequest\x1a\x1b.node.v1.RestartPodResponse\"A\x88\xb5\x18\x02\x90\xb5\x18\x01\x82\xd3\xe4\x93\x023:\x01*\"./v1/namespaces/{namespace}/pods/{name}:restart\x12\x9c\x01\n" +
-	"\x0fSetPodCondition\x12\x1f.node.v1.SetPodConditionRequest\x1a .node.v1.SetPodConditionResponse\"F\x88\xb5\x18\x02\x90\xb5\x18\x01\x82\xd3\xe4\x93\x028:\x01*\"3/v1/namespaces/{namespace}/pods/{name}:setConditionB\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
+	"\x0fSetPodCondition\x12\x1f.node.v1.SetPodConditionRequest\x1a .node.v1.SetPodConditionResponse\"F\x88\xb5\x18\x02\x90\xb5\x18\x01\x82\xd3\xe4\x93\x028:\x01*\"3/v1/namespaces/{namespace}/pods/{name}:setCondition\x1a\a\x9a\xb5\x18\x03PodB\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
 
 var (
 	file_node_v1_pods_proto_rawDescOnce sync.Once

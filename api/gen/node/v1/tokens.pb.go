@@ -437,14 +437,14 @@ const file_node_v1_tokens_proto_rawDesc = "" +
 	"\x06secret\x18\x02 \x01(\tR\x06secret\"(\n" +
 	"\x12RevokeTokenRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\"\x15\n" +
-	"\x13RevokeTokenResponse2\xc8\x02\n" +
+	"\x13RevokeTokenResponse2\xd3\x02\n" +
 	"\rTokensService\x12a\n" +
 	"\n" +
 	"ListTokens\x12\x1a.node.v1.ListTokensRequest\x1a\x1b.node.v1.ListTokensResponse\"\x1a\x88\xb5\x18\x04\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02\f\x12\n" +
 	"/v1/tokens\x12g\n" +
 	"\vCreateToken\x12\x1b.node.v1.CreateTokenRequest\x1a\x1c.node.v1.CreateTokenResponse\"\x1d\x88\xb5\x18\x04\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02\x0f:\x01*\"\n" +
 	"/v1/tokens\x12k\n" +
-	"\vRevokeToken\x12\x1b.node.v1.RevokeTokenRequest\x1a\x1c.node.v1.RevokeTokenResponse\"!\x88\xb5\x18\x04\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02\x13*\x11/v1/tokens/{name}B\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
+	"\vRevokeToken\x12\x1b.node.v1.RevokeTokenRequest\x1a\x1c.node.v1.RevokeTokenResponse\"!\x88\xb5\x18\x04\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02\x13*\x11/v1/tokens/{name}\x1a\t\x9a\xb5\x18\x05TokenB\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
 
 var (
 	file_node_v1_tokens_proto_rawDescOnce sync.Once
