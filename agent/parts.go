@@ -47,7 +47,7 @@ func build(o Options, f facts, m memory, r runtime, guard *auth.Authenticator) (
 	}
 	p.intake = intake.Intake{
 		Store: m.state.Store, Offer: f.offers.Read, Present: present(p.vitals.Short, r.health.Known),
-		Storage: m.keeper, NewUID: uuid.NewUUID, Sources: locations(cfg.Sources), Policy: cfg.Policy,
+		Storage: m.keeper, NewUID: uuid.NewUUID, Sources: locations(cfg), Policy: cfg.Policy,
 		Preempted: preempted(report, m.counts.Preempted),
 	}
 	p.sources = store.NewSources(p.intake.Sources)

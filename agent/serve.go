@@ -76,7 +76,7 @@ func expose(o Options, f facts, m memory, r runtime, p parts) (*api, error) {
 	counts := membership.Renewals{
 		Client: m.counts.ClientCertificate, Serving: m.counts.ServingCertificate(p.guard.Expires),
 	}
-	return &api{s, p.guard, l, handshake(o.Config.Auth.TLS), f.supervisor, apiTasks(f.identity, f.cluster, s.Local(), counts), o.Log}, nil
+	return &api{s, p.guard, l, handshake(o.Config.Auth.TLS), f.supervisor, apiTasks(f, p, s.Local(), counts), o.Log}, nil
 }
 
 // handshake returns the versions and algorithms for the TLS port.
@@ -94,12 +94,11 @@ func describe(m machine.Facts) server.Facts {
 
 // apiTasks renew the certificate of the API and keep the node in its cluster, if it is a member of one. local leads
 // to the API.
-func apiTasks(
-	id identity, cluster *membership.Membership, local grpc.ClientConnInterface, counts membership.Renewals,
-) []task {
-	all := []task{steady(func(ctx context.Context) { id.renew(ctx, counts.Serving) })}
-	if cluster != nil {
-		all = append(all, func(ctx context.Context) error { return cluster.Run(ctx, local, counts) })
+func apiTasks(f facts, p parts, local grpc.ClientConnInterface, counts membership.Renewals) []task {
+	all := []task{steady(func(ctx context.Context) { f.identity.renew(ctx, counts.Serving) })}
+	if f.cluster != nil {
+		self := membership.Node{API: local, Board: board{p.sources, p.reconciler.Settled()}}
+		all = append(all, func(ctx context.Context) error { return f.cluster.Run(ctx, self, counts) })
 	}
 	return all
 }

@@ -5,8 +5,10 @@ import (
 	"time"
 
 	"nodal/agent/config"
+	"nodal/cluster/member"
 	"nodal/host/source"
 	"nodal/node"
+	"nodal/node/store"
 )
 
 // podSource delivers pods until its context ends.
@@ -15,13 +17,17 @@ type podSource interface {
 }
 
 // locations returns where each source of pods has them.
-func locations(s config.Sources) map[node.Source]string {
+func locations(c *config.Config) map[node.Source]string {
+	s := c.Sources
 	places := map[node.Source]string{node.SourceAPI: "the node API"}
 	if s.StaticPodPath != "" {
 		places[node.SourceFile] = s.StaticPodPath
 	}
 	if s.URL != "" {
 		places[node.SourceURL] = s.URL
+	}
+	if c.Cluster.Kubeconfig != "" && !s.Once {
+		places[node.SourceCluster] = "the cluster of " + c.Cluster.Kubeconfig
 	}
 	return places
 }
@@ -40,6 +46,20 @@ func podSources(s config.Sources, sink source.Sink) ([]podSource, error) {
 		found = append(found, url)
 	}
 	return found, nil
+}
+
+// board takes from the membership in a cluster which pods the cluster wants.
+type board struct {
+	*store.Sources
+	settled <-chan struct{}
+}
+
+var _ member.Board = board{}
+
+// Heard records that the cluster's pods were listed.
+func (b board) Heard(claims node.Claims) <-chan struct{} {
+	b.Sources.Heard(time.Now(), claims)
+	return b.settled
 }
 
 // firstLook bounds how long the start waits for looks at a runtime or a disk that hangs.

@@ -20,7 +20,7 @@ func TestEachConfiguredSourceHasALocation(t *testing.T) {
 		{config.Sources{StaticPodPath: "/pods", URL: "http://pods"}, 2},
 	} {
 		found, err := podSources(c.sources, source.Sink{})
-		if places := locations(c.sources); err != nil || len(found) != c.want || len(places) != c.want+1 {
+		if places := locations(&config.Config{Sources: c.sources}); err != nil || len(found) != c.want || len(places) != c.want+1 {
 			t.Errorf("%+v: %d sources (%v) at %v, want %d", c.sources, len(found), err, places, c.want)
 		}
 	}

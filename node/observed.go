@@ -211,6 +211,11 @@ func (o *Observed) Home(uid types.UID) *Sandbox {
 }
 
 // Empty reports whether the runtime has no sandbox and no container of the key.
+// Runs reports whether a pod has a ready sandbox or a live container.
+func (o *Observed) Runs(uid types.UID) bool {
+	return o.Home(uid) != nil || slices.ContainsFunc(o.Containers, func(c Container) bool { return c.UID == uid && c.Alive() })
+}
+
 func (o *Observed) Empty() bool {
 	return o == nil || len(o.Sandboxes) == 0 && len(o.Containers) == 0
 }

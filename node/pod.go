@@ -36,10 +36,23 @@ const (
 	SourceAPI  Source = "api"
 	SourceFile Source = "file"
 	SourceURL  Source = "url"
+	// SourceCluster stands for a cluster on the board of sources. Its pods come through the API, so it owns none.
+	SourceCluster Source = "cluster"
 	// SourceRuntime owns pods without a record: they were found running and only wait for their
 	// teardown.
 	SourceRuntime Source = "runtime"
 )
+
+// Wants reports whether a source wants a pod, which it may not have delivered yet. runs is false if only the remains of
+// the pod are there, which readers of logs may want.
+type Wants func(uid types.UID, runs bool) bool
+
+// Claims answers for a source that delivers its pods one by one.
+type Claims interface {
+	Wants(uid types.UID, runs bool) bool
+	// Delivered reports whether the pod was delivered since the start of the agent. A record from before may be outdated.
+	Delivered(key Key, uid types.UID) bool
+}
 
 // Pod is one accepted pod: an immutable snapshot of what is wanted. A change
 // makes a new one; readers may keep and compare pointers.
@@ -66,6 +79,14 @@ type Pod struct {
 
 func (p *Pod) Key() Key       { return KeyOf(p.Object) }
 func (p *Pod) UID() types.UID { return p.Object.UID }
+
+// WantedBy returns the source that says whether the pod is still wanted.
+func (p *Pod) WantedBy() Source {
+	if p.Source == SourceAPI && FromCluster(p.Object) {
+		return SourceCluster
+	}
+	return p.Source
+}
 
 // AnnotationPlaced marks a pod or volume whose node labels a cluster has matched already. A cluster
 // gives nodes labels that they do not know themselves.

@@ -144,7 +144,7 @@ func (l *Loop) tend(now time.Time) {
 		if t.dropped {
 			continue
 		}
-		turn := t.Next(l.ready, now)
+		turn := t.Next(l.ready(), now)
 		if turn.Observe {
 			l.find(t)
 		}

@@ -209,7 +209,7 @@ func TestAnAssetIsSureOfItsUsersOnceEverySourceHasDelivered(t *testing.T) {
 	l.takeKind(kind)
 	l.Found(l.Assets()[0], AssetSighting{Began: l.Stamp(), Look: true}, noon)
 	l.tend(noon)
-	l.Deliver(noon)
+	l.Await(map[node.Source]bool{}, nil, noon)
 	l.tend(noon)
 	if !slices.Equal(sure, []bool{false, true}) {
 		t.Errorf("it is decided on with %v, want false, and true after the delivery", sure)

@@ -9,6 +9,7 @@ import (
 
 	"nodal/node"
 	"nodal/node/manifest"
+	"nodal/reconciler/decide"
 )
 
 // atRest follows a pod with two containers that run, and with as many volumes.
@@ -49,7 +50,7 @@ func atRest(tb testing.TB) (*Track, node.Site, time.Time) {
 			Hash: manifest.ContainerHash(c),
 		}})
 	}
-	if turn := t.Next(site, began); len(turn.Actions) > 0 || turn.Observe {
+	if turn := t.Next(decide.Input{Site: site, Now: began}); len(turn.Actions) > 0 || turn.Observe {
 		tb.Fatalf("got %+v, want that nothing is left to do", turn)
 	}
 	return t, site, began
@@ -59,7 +60,7 @@ func BenchmarkNextAtRest(b *testing.B) {
 	t, site, now := atRest(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		if turn := t.Next(site, now); len(turn.Actions) > 0 {
+		if turn := t.Next(decide.Input{Site: site, Now: now}); len(turn.Actions) > 0 {
 			b.Fatal(turn)
 		}
 	}

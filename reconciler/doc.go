@@ -25,7 +25,7 @@
 //     any error makes the track unsure, and it observes first.
 //   - No two actions work on one target at a time.
 //
-// Nothing is removed as unknown before every pod source has delivered.
+// Nothing is removed as unknown before every pod source has delivered (heard.go).
 //
 // Beside the loop, Vitals look at the node itself: whether its runtime answers, and what it runs short of.
 //

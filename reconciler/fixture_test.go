@@ -49,7 +49,8 @@ type bench struct {
 	counts counts
 	intake intake.Intake
 	uids   int
-	stop   func() // the reconciler, and waits for its end
+	claims *claims // of the cluster that was heard last
+	stop   func()  // the reconciler, and waits for its end
 	alive  func(context.Context) error
 	kinds  []reconciler.Kind // of assets, besides volumes
 }

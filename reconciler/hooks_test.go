@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"nodal/node"
+	"nodal/reconciler/decide"
 )
 
 func TestHowAHookEnded(t *testing.T) {
@@ -108,7 +109,7 @@ func TestHooksGoOnUntilTheirRunEnds(t *testing.T) {
 			if obsolete := track.Intend(&next); obsolete != nil && obsolete(c.hook) {
 				t.Error("the new intent makes it obsolete")
 			}
-			if got := len(track.Next(node.Site{}, noon).Cancel) == 1; got != c.want {
+			if got := len(track.Next(decide.Input{Now: noon}).Cancel) == 1; got != c.want {
 				t.Errorf("given up: %t, want %t", got, c.want)
 			}
 		})

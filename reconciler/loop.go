@@ -10,6 +10,7 @@ import (
 	"nodal/node"
 	"nodal/node/assign"
 	"nodal/node/store"
+	"nodal/reconciler/decide"
 )
 
 // Loop holds the tracks of all pods, and the rules that turn events into work. It owns no goroutine, waits for nothing
@@ -28,9 +29,9 @@ type Loop struct {
 	mark    node.Mark
 	since   int64 // store revision up to which intents were taken
 	objects int64 // store revision up to which objects were taken
-	ready   bool  // every source has delivered
 	swept   time.Time
 	contact
+	hearing
 	assets
 }
 
@@ -73,6 +74,7 @@ func NewLoop(store *store.Store, site node.Site) *Loop {
 		tracks: map[node.Key]*Tracked{}, dirty: map[node.Key]bool{},
 		alarms:  alarms[node.Key]{due: map[node.Key]time.Time{}},
 		contact: contact{strays: map[node.Key]*node.Observed{}, freed: map[node.Key]node.Mark{}},
+		hearing: hearing{held: map[node.Key]bool{}},
 		assets:  newAssets(),
 	}
 }
@@ -86,14 +88,14 @@ func (l *Loop) Turn(now time.Time) {
 	}
 	for _, key := range inOrder(l.dirty) {
 		delete(l.dirty, key)
-		if t, ok := l.tracks[key]; ok && (l.ready || !t.Strangers()) {
+		if t, ok := l.tracks[key]; ok && l.mayAct(t) {
 			l.step(t, now)
 		}
 	}
 }
 
 func (l *Loop) step(t *Tracked, now time.Time) {
-	turn := t.Next(l.Site, now)
+	turn := t.Next(decide.Input{Site: l.Site, Unheard: l.hold(t), Wanted: l.wanted(t), Now: now})
 	if turn.Observe && !t.observing {
 		t.observing = true
 		l.look(&t.Key)
@@ -127,16 +129,6 @@ func (l *Loop) Hear(word node.Probed) (news bool) {
 	l.show(t)
 	l.dirty[t.Key] = true
 	return true
-}
-
-// Deliver notes that every source has delivered. From now on unwanted pods, and what no pod uses, may be removed.
-func (l *Loop) Deliver(now time.Time) {
-	l.ready = true
-	l.adoptStrays(now)
-	for key := range l.tracks {
-		l.dirty[key] = true
-	}
-	l.tendAll()
 }
 
 // Next returns the time until the earliest alarm of a pod or an asset.
@@ -178,7 +170,7 @@ func (l *Loop) Calm(t *Tracked) (calm, alarmed bool) {
 // Sweep reports whether the remains of unknown pods are due to be removed, and returns the pods that the runtime shows.
 // A crash or a lost record leaves such remains. A pod that may still run keeps what it has, wanted or not.
 func (l *Loop) Sweep(now time.Time) (seen map[types.UID]bool, due bool) {
-	if !l.ready || !l.synced || now.Sub(l.swept) < sweepEvery && !l.swept.After(now) {
+	if !l.ready() || !l.synced || now.Sub(l.swept) < sweepEvery && !l.swept.After(now) {
 		return nil, false
 	}
 	l.swept, seen = now, map[types.UID]bool{}
@@ -251,7 +243,11 @@ func (l *Loop) drop(t *Tracked) {
 	delete(l.tracks, t.Key)
 	delete(l.dirty, t.Key)
 	l.alarms.set(time.Time{}, t.Key)
-	l.freed[t.Key] = l.Stamp()
+	if t.Strangers() {
+		l.strays[t.Key] = t.Got() // the pod that has the name now may be delivered before the next look
+	} else {
+		l.freed[t.Key] = l.Stamp()
+	}
 	if t.unsure {
 		l.Hands.Relist() // the pod changed meanwhile, and no other event would cause a look
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -45,9 +47,12 @@ type Reconciler struct {
 	wasReady   map[node.Key]bool
 	working    map[node.Key]work
 	began      time.Time
-	looked     chan struct{} // closed after the first full look
-	misses     int32         // full looks in a row that failed
-	retry      time.Time     // when the next one comes
+	looked     chan struct{}   // closed after the first full look
+	settled    chan struct{}   // closed once all sources were heard, and unwanted pods recorded
+	sources    <-chan struct{} // closed once the sources have changed
+	kept       bool            // reported that pods run which no source has asked for yet
+	misses     int32           // full looks in a row that failed
+	retry      time.Time       // when the next one comes
 	gate       *gate
 	readmitted bool
 	offered    int64 // revision of the offer that pods live by
@@ -81,6 +86,8 @@ func New(c Config) *Reconciler {
 		wasReady: map[node.Key]bool{},
 		working:  map[node.Key]work{},
 		looked:   make(chan struct{}),
+		settled:  make(chan struct{}),
+		sources:  closed,
 		gate:     newGate(c.Starts),
 		inbox:    make(chan func()),
 		wakes:    make(chan node.Key, 256), relists: make(chan struct{}, 1),
@@ -103,12 +110,13 @@ func (r *Reconciler) Run(ctx context.Context) error {
 	defer timer.Stop()
 	safety := time.NewTicker(SafetyRelist)
 	defer safety.Stop()
-	sources := r.Sources.Ready()
 	for {
 		changed, offered := r.Act.Store.Changed(), r.takeOffer()
+		sources := r.takeSources()
 		r.loop.Turn(r.Act.Clock())
 		r.sweep(ctx)
 		r.closeLooked()
+		r.reportKept()
 		r.readmit()
 		timer.Reset(r.loop.Next(r.Act.Clock()))
 		select {
@@ -130,8 +138,6 @@ func (r *Reconciler) Run(ctx context.Context) error {
 		case <-timer.C:
 			r.loop.Ring(r.Act.Clock())
 		case <-sources:
-			sources = nil
-			r.loop.Deliver(r.Act.Clock())
 		}
 	}
 }
@@ -167,16 +173,62 @@ func (r *Reconciler) Alive(ctx context.Context) error {
 	}
 }
 
+// Settled returns a channel that is closed once every source was heard and the pods that none wants were recorded.
+// From then on a pod that the store does not have does not run, unless a source wants it.
+func (r *Reconciler) Settled() <-chan struct{} { return r.settled }
+
 func (r *Reconciler) closeLooked() {
-	if !r.loop.Looked() {
-		return
-	}
+	closeOnce(r.looked, r.loop.Looked())
+	closeOnce(r.settled, r.loop.Settled())
+}
+
+// closed tells the first turn to take the sources.
+var closed = func() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
+func closeOnce(c chan struct{}, due bool) {
 	select {
-	case <-r.looked:
+	case <-c:
 	default:
-		close(r.looked)
+		if due {
+			close(c)
+		}
 	}
 }
+
+// takeSources tells the loop what has changed of the sources of pods. The next change closes the channel that it returns.
+func (r *Reconciler) takeSources() <-chan struct{} {
+	select {
+	case <-r.sources:
+		r.sources = r.Sources.Changed()
+		r.loop.Await(r.Sources.Waiting(), r.Sources.Claims(), r.Act.Clock())
+	default:
+	}
+	return r.sources
+}
+
+// reportKept sends one event if pods run that no source has asked for, while a source is still waited for.
+func (r *Reconciler) reportKept() {
+	pods, waiting := r.loop.Kept()
+	if r.kept || pods == 0 || len(waiting) == 0 || r.Act.Clock().Sub(r.began) < keptAfter {
+		return
+	}
+	r.kept = true
+	names := fmt.Sprint(slices.Sorted(maps.Keys(waiting)))
+	r.Log.Warn("pods run that no source has asked for yet; they are left alone until every source has delivered",
+		"pods", pods, "waiting", names)
+	r.Events.Add(node.Event{
+		Warning: true, Reason: "WaitingForSources", Time: r.Act.Clock(),
+		Message: fmt.Sprintf("%d pods run that no source has asked for yet. They are left alone until these sources have "+
+			"delivered: %s", pods, names),
+	})
+}
+
+// keptAfter is the time for sources to deliver before an event says that pods wait for them.
+const keptAfter = 10 * time.Second
 
 // takeOffer passes a new offer to the loop, and has pods that wait for resources looked at again. The next offer closes
 // the channel that it returns.

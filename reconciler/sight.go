@@ -111,16 +111,6 @@ func (l *Loop) forgetFreed(began node.Mark) {
 	}
 }
 
-// adoptStrays records pods that run without being wanted, once every source has delivered.
-func (l *Loop) adoptStrays(now time.Time) {
-	if !l.ready {
-		return
-	}
-	for _, key := range inOrder(l.strays) {
-		l.Hands.Adopted(key, l.Store.Adopt(key, l.strays[key], now))
-	}
-}
-
 // Wake takes an event of the runtime: something happened to a pod.
 func (l *Loop) Wake(key node.Key) {
 	t, ok := l.tracks[key]

@@ -122,15 +122,17 @@ func (t *Track) cure() {
 	})
 }
 
-// Next decides what to do. It returns an empty turn while effects are under way.
-func (t *Track) Next(site node.Site, now time.Time) Turn {
+// Next decides what to do. The input holds what the track does not know itself. Next returns an empty turn while
+// effects are under way.
+func (t *Track) Next(in decide.Input) Turn {
 	if t.acting() {
 		return Turn{}
 	}
 	if t.unsure {
 		return Turn{Observe: true}
 	}
-	plan := decide.Pod(decide.Input{Site: site, Slot: t.slot, Got: t.got, Busy: t.busy, Objects: t.objects, Now: now})
+	in.Slot, in.Got, in.Busy, in.Objects = t.slot, t.got, t.busy, t.objects
+	plan := decide.Pod(in)
 	turn := Turn{Actions: t.idle(plan.Actions), Wake: plan.Wake, Why: plan.Why}
 	for _, target := range t.targets() {
 		if t.pointless(t.busy[target]) {

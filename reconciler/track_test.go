@@ -12,6 +12,7 @@ import (
 
 	"nodal/node"
 	"nodal/node/limit"
+	"nodal/reconciler/decide"
 )
 
 var noon = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -81,7 +82,7 @@ func TestTrackLooksWhenItIsNotSure(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			track := trackOf(upTo(node.ContainerCreated))
 			c.prior(track)
-			if got := track.Next(node.Site{}, noon).Observe; got != c.want {
+			if got := track.Next(decide.Input{Now: noon}).Observe; got != c.want {
 				t.Errorf("observe = %t, want %t", got, c.want)
 			}
 		})

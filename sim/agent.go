@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -30,9 +31,10 @@ type agent struct {
 	store   *store.Store
 	act     reconciler.Act
 	evictor evict.Evictor
-	watched map[node.Key]bool // pods with a look under way
-	alarm   time.Time         // when the loop wants to run again
-	ready   bool              // every source has delivered
+	watched map[node.Key]bool    // pods with a look under way
+	alarm   time.Time            // when the loop wants to run again
+	waiting map[node.Source]bool // sources that have not delivered
+	claims  node.Claims          // of the cluster
 
 	dead    bool
 	begun   int       // actions begun
@@ -59,7 +61,7 @@ func newAgent(w *world, f *faults, j *journal, bug Bug) (*agent, error) {
 			Store: held, Runtime: w, Images: w, Logs: logLinks{w, bug}, Cgroups: cgroups{w, held}, Volumes: volumes{w, held}, Storage: w.keeper(), Clock: w.clock,
 		},
 		evictor: evict.Evictor{Store: held, Disk: disk{w}, Events: store.NewEvents(clock), Log: slog.New(slog.DiscardHandler), Clock: w.clock},
-		watched: map[node.Key]bool{},
+		watched: map[node.Key]bool{}, waiting: map[node.Source]bool{node.SourceFile: true},
 	}
 	for _, r := range w.realms {
 		a.loop.Kinds = append(a.loop.Kinds, r.kind(a))
@@ -67,9 +69,6 @@ func newAgent(w *world, f *faults, j *journal, bug Bug) (*agent, error) {
 	a.loop.Hands, a.loop.Pool = hands{a}, assign.NewPool(rules())
 	a.act.Freed = func(tx *store.Tx) {
 		intake.Intake{Store: held, Offer: w.offers, Storage: w.keeper()}.Readmit(tx, w.clock())
-	}
-	if bug == SweepEarly {
-		a.loop.Deliver(w.clock())
 	}
 	return a, nil
 }
@@ -184,10 +183,17 @@ func (a *agent) wake(key node.Key) {
 	a.turn()
 }
 
-// deliver marks every source as delivered.
-func (a *agent) deliver() {
-	a.ready = true
-	a.loop.Deliver(a.world.clock())
+// expect tells the loop which sources have not delivered yet.
+func (a *agent) expect() {
+	waiting := maps.Clone(a.waiting)
+	maps.DeleteFunc(waiting, func(_ node.Source, waits bool) bool { return !waits || a.bug == SweepEarly })
+	a.loop.Await(waiting, a.claims, a.world.clock())
+}
+
+// delivered notes that a source has delivered.
+func (a *agent) delivered(source node.Source) {
+	delete(a.waiting, source)
+	a.expect()
 }
 
 // outline prints an observation in a few words.

@@ -61,7 +61,7 @@ func (c *clients) act(a *agent) {
 		c.debug(a, key)
 	default:
 		c.edit(node.Key{Namespace: "default", Name: authors[c.pick(len(authors))]})
-		if a.ready {
+		if !a.waiting[node.SourceFile] {
 			c.deliver(a)
 		}
 	}
@@ -219,9 +219,9 @@ func (c *clients) deliver(a *agent) {
 	case crashed:
 	case c.owed:
 		c.world.after(10*time.Second, func() { c.deliver(a) })
-	case !a.ready:
-		c.world.witness.ready = true
-		a.deliver()
+	case a.waiting[node.SourceFile]:
+		c.world.witness.files = true
+		a.delivered(node.SourceFile)
 	}
 	a.turn()
 }

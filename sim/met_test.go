@@ -26,7 +26,7 @@ func (m met) hasAll(t *testing.T) {
 	wanted = append(wanted,
 		"death: beside a pod that is deleted", "death: beside a pod that another one waits for", "death: beside a pod that has to end",
 		"death: beside a pod that has ended", "death: beside a pod that waits for the end of others", "death: beside a container that is to restart",
-		"client: created", "client: unchanged", "client: updated", "client: updated with a restart", "client: replaced",
+		"cluster: posts a pod", "client: created", "client: unchanged", "client: updated", "client: updated with a restart", "client: replaced",
 		"evicted", "preempted",
 		"probe: Startup true", "probe: Startup false", "probe: Liveness false", "probe: Readiness true", "probe: Readiness false",
 	)

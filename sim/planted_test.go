@@ -12,6 +12,8 @@ func TestInvariantsCatchPlantedBugs(t *testing.T) {
 	bugs := []planted{
 		{StaleSnapshot, 1, 500, ""},
 		{SweepEarly, 1, 500, ""},
+		{HastyCluster, 1, 500, "a source has not said yet"},
+		{UnaskedCluster, 1, 500, "it is wanted"},
 		{ForgetTally, 1, 500, ""},
 		{MissWakes, 11800, 20000, ""},
 		{HastyHooks, 1, 500, ""},

@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"nodal/node"
 	"nodal/reconciler"
 	"nodal/reconciler/evict"
@@ -14,16 +16,18 @@ type Bug string
 
 // The bugs that can be planted, besides those of realms.
 const (
-	NoBug         Bug = ""
-	StaleSnapshot Bug = "deciding on a look that began before the last effect"
-	SweepEarly    Bug = "removing what is unknown before every source has delivered"
-	ForgetTally   Bug = "restarting without counting"
-	MissWakes     Bug = "taking a look as newer than what happened after it began"
-	HastyHooks    Bug = "treating a hook that has begun as ended"
-	NoGrace       Bug = "ending containers without a grace period"
-	AllAtOnce     Bug = "stopping sidecars together with the containers that they serve"
-	LinkAtStart   Bug = "linking the logs of runs that are started, but not of runs that are found"
-	KeepLinks     Bug = "removing runs and leaving the links to their logs"
+	NoBug          Bug = ""
+	StaleSnapshot  Bug = "deciding on a look that began before the last effect"
+	SweepEarly     Bug = "removing what is unknown before every source has delivered"
+	ForgetTally    Bug = "restarting without counting"
+	MissWakes      Bug = "taking a look as newer than what happened after it began"
+	HastyHooks     Bug = "treating a hook that has begun as ended"
+	NoGrace        Bug = "ending containers without a grace period"
+	AllAtOnce      Bug = "stopping sidecars together with the containers that they serve"
+	LinkAtStart    Bug = "linking the logs of runs that are started, but not of runs that are found"
+	KeepLinks      Bug = "removing runs and leaving the links to their logs"
+	HastyCluster   Bug = "not waiting for the cluster to say which pods it wants"
+	UnaskedCluster Bug = "removing pods that the cluster wants and has not posted yet"
 )
 
 // Options selects a run.
@@ -62,6 +66,7 @@ type simulation struct {
 	deaths  *rand.Rand // decides which agents die around rare calls
 	journal *journal
 	clients *clients
+	cluster *cluster
 	agent   *agent // nil while no agent is alive
 	events  bool   // the runtime sends events; without them the agent polls
 	deaf    bool   // the agent's event stream is broken
@@ -95,6 +100,7 @@ func newSimulation(o Options) *simulation {
 	s.changed = s.tell
 	s.around, s.journal.crash = s.dieAround, s.crashPoint
 	s.addStray()
+	s.joinCluster(o.Seed)
 	return s
 }
 
@@ -137,7 +143,7 @@ func (s *simulation) crashPoint() crashPoint {
 
 // boot starts an agent with the records in the journal.
 func (s *simulation) boot(bug Bug) {
-	s.witness.ready = false
+	s.witness.files, s.witness.cluster = false, s.cluster.pod == nil
 	a, err := newAgent(s.world, s.faults, s.journal, bug)
 	if err != nil {
 		s.witness.failf("start an agent: %w", err)
@@ -145,6 +151,8 @@ func (s *simulation) boot(bug Bug) {
 	}
 	s.agent = a
 	s.trace.addf("agent: starts")
+	a.waiting[node.SourceCluster] = s.cluster.pod != nil && bug != HastyCluster
+	a.expect()
 	s.recollect()
 	if s.events {
 		a.relist()
@@ -160,6 +168,7 @@ func (s *simulation) boot(bug Bug) {
 		s.clients.provide(a)
 	}
 	s.after(s.faults.between(0, 5*time.Second), func() { s.clients.deliver(a) })
+	s.cluster.await(a)
 }
 
 // recollect adds operations that were journalled but not answered to the ledger. Acknowledged ones
@@ -305,13 +314,18 @@ func (s *simulation) addStray() {
 	if s.rand.IntN(2) == 0 {
 		key.Name = "stray"
 	}
-	box := &sandbox{id: s.newID("s"), key: key, uid: "stray", ready: true, created: s.clock()}
+	s.run(key, "stray", "old")
+}
+
+// run has a pod run that no record of the node shows.
+func (s *simulation) run(key node.Key, uid types.UID, hash string) {
+	box := &sandbox{id: s.newID("s"), key: key, uid: uid, ready: true, created: s.clock()}
 	c := &container{
-		id: s.newID("c"), sandbox: box, key: key, uid: "stray", name: "a", image: "sim/slow:1",
-		hash: "old", created: s.clock(), grace: 10 * time.Second,
+		id: s.newID("c"), sandbox: box, key: key, uid: uid, name: "a", image: "sim/slow:1",
+		hash: hash, created: s.clock(), grace: 10 * time.Second,
 	}
 	s.reserved[sandboxName(box.uid, 0)], s.reserved[containerName(c.uid, c.name, 0)] = true, true
 	s.sandboxes, s.containers = append(s.sandboxes, box), append(s.containers, c)
-	s.volumes["stray"] = map[string]string{"data": ""}
+	s.volumes[uid] = map[string]string{"data": ""}
 	s.begin(c)
 }

@@ -18,7 +18,7 @@ func (s *simulation) unsettled() error {
 	switch {
 	case s.agent == nil:
 		return errors.New("no agent is alive")
-	case !s.witness.ready || s.clients.owed:
+	case !s.witness.files || s.clients.owed || s.cluster.owes():
 		return errors.New("not every source has delivered")
 	}
 	for _, c := range s.pending {

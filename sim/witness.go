@@ -16,8 +16,10 @@ import (
 // witness compares the world with what clients were told. It keeps the first violation.
 type witness struct {
 	*ledger
-	jumps    bool // the clock jumps, so the end of a grace period is uncertain
-	ready    bool // every source has delivered to the present agent
+	jumps    bool      // the clock jumps, so the end of a grace period is uncertain
+	files    bool      // the files have delivered to the present agent
+	cluster  bool      // there is none, or it has been heard by the present agent
+	member   types.UID // of a pod of the cluster that another kubelet has started
 	revision int64
 	failure  error
 	strays   map[types.UID]time.Time // when the agent has to have ended unwanted pods
@@ -195,8 +197,10 @@ func (wi *witness) mustRun(w *world, c *container) error {
 	own, wanted := wi.lives[c.life], wi.wanted[c.key]
 	_, adopted := wi.strays[c.uid]
 	switch {
-	case own == nil && !adopted && !wi.ready:
+	case own == nil && !adopted && !(wi.files && wi.cluster) && (wanted == nil || wanted.id.uid != c.uid):
 		return errTooSoon
+	case wanted == nil && c.uid == wi.member:
+		return errWanted
 	case wanted == nil || wanted.id.uid != c.uid:
 		return nil
 	case own != nil && (own.replaced || own.deadline != nil):

@@ -98,17 +98,22 @@ type Renewals struct {
 	Serving metrics.Renewed
 }
 
-// Run keeps the node a member of its cluster until the context ends. conn leads to the node's own API, by which a member
-// reaches the node like any other client.
-func (m *Membership) Run(ctx context.Context, conn grpc.ClientConnInterface, renewals Renewals) error {
-	err := m.run(ctx, conn, renewals)
+// Node is the node, as its membership needs it.
+type Node struct {
+	API   grpc.ClientConnInterface // by which a member reaches the node like any other client
+	Board member.Board
+}
+
+// Run keeps the node a member of its cluster until the context ends.
+func (m *Membership) Run(ctx context.Context, self Node, renewals Renewals) error {
+	err := m.run(ctx, self, renewals)
 	if ctx.Err() != nil {
 		return nil
 	}
 	return err
 }
 
-func (m *Membership) run(ctx context.Context, conn grpc.ClientConnInterface, renewals Renewals) error {
+func (m *Membership) run(ctx context.Context, self Node, renewals Renewals) error {
 	api, err := m.bootstrap(ctx)
 	if err != nil {
 		return err
@@ -124,7 +129,7 @@ func (m *Membership) run(ctx context.Context, conn grpc.ClientConnInterface, ren
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return m.keepCertificate(ctx, api, renewals.Client) })
 	group.Go(func() error { return m.keepServing(ctx, api, renewals.Serving) })
-	group.Go(func() error { return m.join(ctx, api, conn) })
+	group.Go(func() error { return m.join(ctx, api, self) })
 	return group.Wait()
 }
 
@@ -200,7 +205,7 @@ func (m *Membership) Guard(c *auth.Config) {
 }
 
 // join runs the cluster's member over a connection to the node's API.
-func (m *Membership) join(ctx context.Context, api *rest.Config, conn grpc.ClientConnInterface) error {
+func (m *Membership) join(ctx context.Context, api *rest.Config, self Node) error {
 	c := m.config.Cluster
 	ctx = auth.NewContext(ctx, auth.Identity{Name: "cluster", Role: auth.RoleAdmin, Via: auth.ViaProcess})
 	return member.Run(ctx, member.Config{
@@ -208,5 +213,6 @@ func (m *Membership) join(ctx context.Context, api *rest.Config, conn grpc.Clien
 		ExternalCloud: c.ExternalCloud, MaxImages: c.MaxImages, KubeletPort: int32(m.config.Port),
 		Lease: c.Lease, StatusEvery: c.StatusEvery, StatusAtMost: c.StatusAtMost,
 		EventsPerSecond: c.EventQPS, EventBurst: c.EventBurst,
-	}, api, conn, m.config.Log)
+		Board: self.Board,
+	}, api, self.API, m.config.Log)
 }

@@ -41,6 +41,10 @@ func (p *pods) carry(ctx context.Context, key types.NamespacedName) error {
 		}
 		return p.report(ctx, s.want, &todo.status)
 	case forget:
+		had := s.have != nil && s.have.object.UID == s.want.UID
+		if !had && !p.isSettled() {
+			return errors.New("the node may still run it: it has not heard all its sources since its start")
+		}
 		return p.forget(ctx, key, s.want)
 	case mirror:
 		return p.mirror(ctx, s.have.object)
@@ -98,6 +102,9 @@ func (p *pods) apply(ctx context.Context, s sides) error {
 	if err := p.markPlaced(ctx, manifest, known); err != nil {
 		return err
 	}
+	if s.running() == nil { // there is no record that may be outdated
+		p.noteDelivered(types.NamespacedName{Namespace: want.Namespace, Name: want.Name}, want.UID)
+	}
 	err := p.put(ctx, manifest, s.running() == nil)
 	why := grpcstatus.Convert(err).Message()
 	switch {
@@ -113,6 +120,7 @@ func (p *pods) apply(ctx context.Context, s sides) error {
 	p.mu.Lock()
 	p.entry(key).applied = fingerprint(want)
 	p.mu.Unlock()
+	p.noteDelivered(key, want.UID)
 	// A node that got the pod from an earlier process changes nothing now, so its watch would be silent.
 	if there {
 		p.queue.Add(key)

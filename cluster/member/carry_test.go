@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"path"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,6 +22,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/cache"
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node"
@@ -235,6 +237,68 @@ func TestADeletedPodThatNeverRanHasEndedBeforeItIsDropped(t *testing.T) {
 				t.Errorf("the cluster is told %q, want %q", told, c.told)
 			}
 		})
+	}
+}
+
+func TestADeletedPodMayStillRunUntilTheNodeShowsAllThatRuns(t *testing.T) {
+	deleted := object("u1")
+	deleted.DeletionTimestamp, deleted.Status.Phase = new(metav1.Now()), corev1.PodFailed
+	for _, c := range []struct {
+		name    string
+		settled bool
+		have    *local
+		want    int // calls that delete it
+	}{
+		{"one that the node has never shown", false, nil, 0},
+		{"one whose name another pod has", false, &local{object: object("u2"), gone: true}, 0},
+		{"one of which the node has shown the end", false, &local{object: object("u1"), gone: true}, 1},
+		{"one that the node would show", true, nil, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var told []string
+			p := newPods("n", statuses(&told).dial(t), bare{}, &objects{}, slog.New(slog.DiscardHandler))
+			defer p.queue.ShutDown()
+			p.settled, p.wanted = make(chan struct{}), cache.NewStore(cache.DeletionHandlingMetaNamespaceKeyFunc)
+			if c.settled {
+				p.settled = ready{}.Heard(nil)
+			}
+			if err := p.wanted.Add(deleted); err != nil {
+				t.Fatal(err)
+			}
+			key := types.NamespacedName{Namespace: deleted.Namespace, Name: deleted.Name}
+			p.entry(key).local = c.have
+			if err := p.carry(t.Context(), key); (err == nil) != (c.want > 0) {
+				t.Errorf("it says %v", err)
+			}
+			if got := len(slices.DeleteFunc(told, func(call string) bool { return !strings.HasPrefix(call, "DELETE") })); got != c.want {
+				t.Errorf("the cluster is told to delete it %d times, want %d", got, c.want)
+			}
+		})
+	}
+}
+
+func TestWhatTheClusterWants(t *testing.T) {
+	p := newPods("n", nil, bare{}, nil, slog.New(slog.DiscardHandler))
+	defer p.queue.ShutDown()
+	p.wanted = cache.NewStore(cache.DeletionHandlingMetaNamespaceKeyFunc)
+	for name, change := range map[string]func(*corev1.Pod){
+		"bound": func(*corev1.Pod) {}, "ended": func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodSucceeded },
+		"deleted": func(pod *corev1.Pod) { pod.DeletionTimestamp = new(metav1.Now()) },
+		"mirror":  func(pod *corev1.Pod) { pod.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: "x"} },
+	} {
+		pod := object(types.UID(name))
+		pod.Name = name
+		change(pod)
+		if err := p.wanted.Add(pod); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for uid, want := range map[types.UID][2]bool{
+		"bound": {true, true}, "ended": {false, true}, "deleted": {}, "mirror": {}, "unknown": {},
+	} {
+		if got := [2]bool{p.Wants(uid, true), p.Wants(uid, false)}; got != want {
+			t.Errorf("%s: it is wanted while it runs, and its remains are: %t, want %t", uid, got, want)
+		}
 	}
 }
 

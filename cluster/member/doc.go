@@ -13,6 +13,7 @@
 //	label.go        labels that a node may have
 //	lease.go        renews the lease
 //	pods.go         watches both sides of each pod, and queues names to look at
+//	board.go        tells the node which pods the cluster wants of those that run there
 //	next.go         pure: the next step for a pod, so that both sides agree
 //	carry.go        takes the step
 //	manifest.go     pure: the manifest by which the node runs a pod of the cluster

@@ -151,6 +151,6 @@ func namesIn(text string) string {
 func newPods(nodeName string, c *cluster, node nodev1.PodsServiceClient, o *objects, log *slog.Logger) *pods {
 	return &pods{
 		nodeName: nodeName, cluster: c, node: node, objects: o, log: log,
-		queue: retry.NewQueue[types.NamespacedName](), entries: map[types.NamespacedName]*entry{},
+		board: ready{}, settled: ready{}.Heard(nil), queue: retry.NewQueue[types.NamespacedName](), entries: map[types.NamespacedName]*entry{},
 	}
 }

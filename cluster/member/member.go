@@ -34,6 +34,8 @@ type Config struct {
 	EventsPerSecond float64 // to the cluster; zero means no limit
 	EventBurst      int
 
+	Board Board // nil if the node does not wait for the cluster
+
 	StatusEvery  time.Duration // interval between computations of the node's status
 	StatusAtMost time.Duration // interval between reports of an unchanged status
 }
@@ -53,13 +55,16 @@ func Run(ctx context.Context, config Config, api *rest.Config, conn grpc.ClientC
 	if err != nil {
 		return err
 	}
+	if config.Board == nil {
+		config.Board = ready{}
+	}
 	queue, report := retry.NewQueue[types.NamespacedName](), reporter{config.NodeName, c, log}
 	objects := &objects{
 		nodeName: config.NodeName, cluster: c, node: shelfOf(conn), ready: queue.Add, alarm: retry.NewAlarm(time.Now),
 		log: log, used: map[node.ObjectRef]*usage{}, leaving: map[node.ObjectRef]chan struct{}{},
 	}
 	pods := &pods{
-		nodeName: config.NodeName, cluster: c, node: nodev1.NewPodsServiceClient(conn), objects: objects, queue: queue,
+		nodeName: config.NodeName, cluster: c, node: nodev1.NewPodsServiceClient(conn), objects: objects, queue: queue, board: config.Board,
 		warn: report.warn, log: log, entries: map[types.NamespacedName]*entry{},
 	}
 	events := &events{

@@ -33,6 +33,8 @@ type pods struct {
 	warn     func(ctx context.Context, pod *corev1.Pod, reason, message string) // sends an event of the pod
 	log      *slog.Logger
 	wanted   cache.Store // the cluster's pods
+	board    Board
+	settled  <-chan struct{} // closed once the node shows all that runs
 
 	mu      sync.Mutex
 	entries map[types.NamespacedName]*entry
@@ -42,6 +44,7 @@ type pods struct {
 type entry struct {
 	local     *local    // the node's pod; nil if it never had one
 	applied   string    // fingerprint of the manifest that the node has answered
+	delivered types.UID // of the pod that the node has got since the start
 	asked     *asked    // nil until the node was asked
 	notBefore time.Time // when the next status that can wait may be sent; zero if none waits
 }
@@ -84,6 +87,7 @@ func (p *pods) run(ctx context.Context) {
 	}
 	if cache.WaitFor(ctx, "", controller.HasSyncedChecker()) {
 		p.log.Info("read the pods of the cluster and of the node", "pods", len(store.ListKeys()))
+		p.settled = p.board.Heard(p)
 		p.objects.release(ctx, store)
 		for range workers {
 			side.Go(func() { p.queue.Work(ctx, p.log, "a pod is tried again", p.carry) })

@@ -15,6 +15,7 @@ import (
 type Sources struct {
 	mu      sync.RWMutex
 	state   map[node.Source]*SourceState
+	claims  node.Claims // of the cluster; nil until it was heard
 	ready   chan struct{}
 	changed node.Bell
 }
@@ -60,6 +61,24 @@ func (s *Sources) Delivered(source node.Source, at time.Time, errors map[string]
 	s.changed.Ring()
 }
 
+// Heard records that the cluster has listed its pods. The claims answer for those that it has yet to post.
+func (s *Sources) Heard(at time.Time, claims node.Claims) {
+	s.mu.Lock()
+	s.claims = claims
+	s.mu.Unlock()
+	s.Delivered(node.SourceCluster, at, nil)
+}
+
+// Ring wakes those who wait for a change: claims answer differently now.
+func (s *Sources) Ring() { s.changed.Ring() }
+
+// Claims returns those of the cluster, or nil if it was not heard yet.
+func (s *Sources) Claims() node.Claims {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.claims
+}
+
 // Failed records that a source could not be read at all. Its last delivery stays in force.
 func (s *Sources) Failed(source node.Source, failure SourceError) {
 	s.mu.Lock()
@@ -81,6 +100,19 @@ func (s *Sources) signal() {
 	default:
 		close(s.ready)
 	}
+}
+
+// Waiting returns the sources that have not delivered yet.
+func (s *Sources) Waiting() map[node.Source]bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	waiting := map[node.Source]bool{}
+	for source, state := range s.state {
+		if state.Delivered.IsZero() {
+			waiting[source] = true
+		}
+	}
+	return waiting
 }
 
 // Ready returns a channel that is closed once every source has delivered.

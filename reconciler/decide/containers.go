@@ -57,6 +57,8 @@ func (v *View) drive(p *Plan, c *corev1.Container) {
 	switch {
 	case run == nil:
 		v.begin(p, c)
+	case v.unheard && run.Alive() && life.Outdated(run, c):
+		p.why("container " + c.Name + " runs another version, and its source has not said yet which one it wants")
 	case run.State == node.ContainerCreated && run.SandboxID == v.sandbox.ID && !life.Outdated(run, c):
 		p.try(v, node.StartContainer{Container: c.Name, ID: run.ID})
 	case run.State == node.ContainerCreated:

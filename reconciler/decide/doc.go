@@ -7,7 +7,7 @@
 // of one plan do not depend on each other and run side by side. An action that depends on
 // an effect waits for the next plan.
 //
-//	setup:    strays → settled → learn → noteLost → deadline → terminated → awaited → startOver → retire → sandbox → cgroup → postStart → noteHealth → condemned → resize → volumes → images → prune → ephemeral → initContainers → containers → settle
+//	setup:    strays → unheard → settled → learn → noteLost → deadline → terminated → awaited → startOver → retire → sandbox → cgroup → postStart → noteHealth → condemned → resize → volumes → images → prune → ephemeral → initContainers → containers → settle
 //	teardown: strays → stopContainers → stopSandboxes → removeSandboxes → tearDown (cgroup, volumes, logs) → forget
 //
 // A facility of a pod, such as its volumes, has a step that sets it up, in a file of its

@@ -34,10 +34,12 @@ type scene struct {
 	got     *node.Observed
 	busy    map[string]node.Action
 	objects map[node.ObjectRef]int64
+	unheard bool
+	wanted  node.Wants
 }
 
 func (s *scene) input() Input {
-	return Input{Site: s.site, Slot: s.slot, Got: s.got, Busy: s.busy, Objects: s.objects, Now: now}
+	return Input{Site: s.site, Slot: s.slot, Got: s.got, Busy: s.busy, Objects: s.objects, Unheard: s.unheard, Wanted: s.wanted, Now: now}
 }
 
 type option func(*scene)

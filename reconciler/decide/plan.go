@@ -23,7 +23,7 @@ type Step func(*Plan, *View) (done bool)
 
 var (
 	setup = []Step{
-		strays, settled, learn, noteLost, deadline, terminated, awaited, startOver, retire, // may be all there is to do
+		strays, unheard, settled, learn, noteLost, deadline, terminated, awaited, startOver, retire, // may be all there is to do
 		sandbox, cgroup, postStart, noteHealth, condemned, resize, // for what runs
 		volumes, images, prune, ephemeral, initContainers, containers, settle, // for what is to run
 	}
@@ -40,6 +40,8 @@ type Input struct {
 	Got     *node.Observed
 	Busy    map[string]node.Action   // in flight, by target
 	Objects map[node.ObjectRef]int64 // revisions of the objects that the pod uses; a missing object has none
+	Unheard bool                     // the pod's source has not said yet, since this start, what it wants
+	Wanted  node.Wants               // of other pods, which a source may not have delivered; nil means none
 	Now     time.Time
 }
 
@@ -109,6 +111,8 @@ type View struct {
 	got     *node.Observed
 	busy    map[string]node.Action
 	objects map[node.ObjectRef]int64
+	unheard bool
+	wanted  node.Wants
 	now     time.Time
 	life    *life.Life    // how far the pod has come
 	sandbox *node.Sandbox // the ready one in which the pod lives
@@ -118,7 +122,7 @@ func newView(in Input) *View {
 	object, l := in.Slot.Pod.Allocated(), life.Of(in.Slot, in.Got)
 	return &View{
 		site: in.Site, slot: in.Slot, pod: in.Slot.Pod, object: object, spec: &object.Spec,
-		got: in.Got, busy: in.Busy, objects: in.Objects, now: in.Now, life: l, sandbox: l.Sandbox,
+		got: in.Got, busy: in.Busy, objects: in.Objects, unheard: in.Unheard, wanted: in.Wanted, now: in.Now, life: l, sandbox: l.Sandbox,
 	}
 }
 

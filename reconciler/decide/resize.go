@@ -11,6 +11,9 @@ import (
 // resize gives running containers the limits that the node allows them now. A container that has to restart for other
 // limits gets them with its next run.
 func resize(p *Plan, v *View) bool {
+	if v.unheard {
+		return false // its source may have changed the limits meanwhile
+	}
 	for c := range node.EveryContainer(v.spec) {
 		run := v.current(c.Name)
 		if limits := v.limits(c); v.behind(run, c) && v.covered(limits) {

@@ -14,6 +14,7 @@ import (
 	"nodal/node/intake"
 	"nodal/node/store"
 	"nodal/reconciler"
+	"nodal/reconciler/decide"
 	"nodal/sim"
 )
 
@@ -119,7 +120,7 @@ func (s *stage) settle() error {
 		if s.track == nil {
 			return nil
 		}
-		turn := s.track.Next(s.site(), s.now)
+		turn := s.track.Next(decide.Input{Site: s.site(), Now: s.now})
 		if turn.Observe {
 			s.look()
 			continue
