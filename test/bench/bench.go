@@ -27,6 +27,10 @@ type sizes struct {
 	probes   int           // HTTP probes, each once a second
 	probing  time.Duration // how long the probes run
 
+	hostile int           // the most connections of an attack
+	siege   time.Duration // how long an attack lasts
+	relief  time.Duration // pause after it
+
 	imageBytes int64 // size of an image that many pods share
 
 	bound  int           // pods that a cluster binds at once
@@ -37,6 +41,7 @@ var fullSizes = sizes{
 	singles: 20, bursts: []int{10, 50}, repeats: 3, changes: 7, restart: 50,
 	crowds: []int{0, 50, 100}, idle: 20 * time.Second, settle: 3 * time.Second,
 	requests: 200, scrapes: 20, growth: []int{10, 50, 100, 250, 500}, logBytes: 200_000_000, probes: 1000, probing: 20 * time.Second,
+	hostile: 10_000, siege: 20 * time.Second, relief: 10 * time.Second,
 	imageBytes: 200_000_000, bound: 30, minute: time.Minute,
 }
 
@@ -44,6 +49,7 @@ var quickSizes = sizes{
 	singles: 1, bursts: []int{2}, repeats: 1, changes: 1, restart: 2,
 	crowds: []int{0, 2}, idle: time.Second,
 	requests: 5, scrapes: 2, growth: []int{5, 50}, logBytes: 2_000_000, probes: 20, probing: 2 * time.Second,
+	hostile: 20, siege: 500 * time.Millisecond,
 	imageBytes: 2_000_000, bound: 2, minute: time.Second,
 }
 
@@ -75,7 +81,7 @@ type section struct {
 func (b *suite) sections() []section {
 	return []section{
 		{"start", b.start}, {"init", b.initContainers}, {"burst", b.burst}, {"kill", b.kill}, {"edit", b.edit},
-		{"delete", b.delete}, {"restart", b.restart}, {"crowd", b.crowd}, {"stats", b.stats}, {"logs", b.logs}, {"exec", b.exec}, {"probes", b.probes}, {"volumes", b.volumes}, {"shared", b.shared}, {"own", b.own}, {"cluster", b.cluster},
+		{"delete", b.delete}, {"restart", b.restart}, {"crowd", b.crowd}, {"stats", b.stats}, {"logs", b.logs}, {"exec", b.exec}, {"probes", b.probes}, {"volumes", b.volumes}, {"shared", b.shared}, {"strangers", b.strangers}, {"own", b.own}, {"cluster", b.cluster},
 	}
 }
 

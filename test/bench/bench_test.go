@@ -38,6 +38,7 @@ func TestQuickRunFillsEveryRow(t *testing.T) {
 				if got != 0 {
 					t.Errorf("%s: %s has %v, want none", r.what, column, got)
 				}
+			case strings.Contains(r.what, "memory above idle"): // a small attack may be too small to see
 			case strings.Contains(r.what, "CPU"), strings.Contains(r.what, "a minute"), column == peerColumn && onlyOurs(r):
 				// The kernel counts CPU time in steps that a short run may not reach, and an idle
 				// node may send no request for seconds.
@@ -71,7 +72,7 @@ func TestAPeerThatFailsIsLeftOutOfTheSection(t *testing.T) {
 
 // onlyOurs lists the rows for features that a peer lacks.
 func onlyOurs(r *row) bool {
-	for _, way := range []string{"watcher", "REST", "gRPC", "HTTP probes", "made-up pods", "own runtime", "the node's own", "10 volumes", "ConfigMap"} {
+	for _, way := range []string{"watcher", "REST", "gRPC", "HTTP probes", "made-up pods", "own runtime", "the node's own", "10 volumes", "ConfigMap", "open files", "an admin's answer"} {
 		if strings.Contains(r.what, way) {
 			return true
 		}

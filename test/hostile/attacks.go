@@ -36,6 +36,20 @@ func All() []Attack {
 	}
 }
 
+// Crowd returns an attack of more connections than the server has places for.
+func Crowd() Attack { return Attack{"slow headers of HTTP/1", 10_000, onlyHTTP1, slowHeadersHTTP1} }
+
+// Watchers returns an attack of clients with a token that watch pods and never read.
+func Watchers(token string) Attack {
+	return Attack{"watchers that never read", 1000, onlyHTTP1, func(ctx context.Context, conn net.Conn) error {
+		_, err := fmt.Fprintf(conn, "GET /v1/pods:watch HTTP/1.1\r\nHost: node\r\nAuthorization: Bearer %s\r\n\r\n", token)
+		if err == nil {
+			<-ctx.Done()
+		}
+		return err
+	}}
+}
+
 // headers returns an attack that opens streams, each with so many header fields. A field takes one
 // byte on the wire and many in the server. The client's window has no room for answers, so the server
 // cannot finish a stream and forget its headers.
@@ -117,6 +131,16 @@ func slowHeaders(ctx context.Context, conn net.Conn) error {
 		return err
 	}
 	if _, err := io.WriteString(conn, "\x00\x3f\xff\x01\x00\x00\x00\x00\x01"); err != nil {
+		return err
+	}
+	return drip(ctx, func(b []byte) error {
+		_, err := conn.Write(b)
+		return err
+	})
+}
+
+func slowHeadersHTTP1(ctx context.Context, conn net.Conn) error {
+	if _, err := io.WriteString(conn, "GET /v1/node HTTP/1.1\r\nHost: "); err != nil {
 		return err
 	}
 	return drip(ctx, func(b []byte) error {
