@@ -3,6 +3,7 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { lazily } from "../parts/lazily";
 import { ApiButton, CopyButton } from "../parts/commands";
+import { Deeds } from "../parts/deeds";
 import { EventList } from "../parts/events";
 import { HealthIcon } from "../parts/icons";
 import { PodActions } from "../parts/pod_actions";
@@ -16,7 +17,7 @@ import { toYaml } from "../pure/yaml";
 import { now } from "../state/clock";
 import { events, pods, probes, synced } from "../state/live";
 import { hrefOf } from "../state/route";
-import { canExec, canWrite, may, session } from "../state/session";
+import { canAudit, canExec, canWrite, may, session } from "../state/session";
 import { Overview } from "./overview";
 import { LogsTab } from "./logs";
 
@@ -105,6 +106,7 @@ function Tabs({ pod, tab }: { pod: Pod; tab: string }) {
     ...(canExec.value ? [["terminal", "Terminal"]] : []),
     ["events", "Events"],
     ["yaml", "YAML"],
+    ...(canAudit.value ? [["audit", "Audit"]] : []),
   ] as Array<[string, string]>;
   return (
     <nav class="tabs" aria-label="Parts of the pod">
@@ -127,6 +129,8 @@ function Tab({ pod, tab }: { pod: Pod; tab: string }) {
       return <EventsTab pod={pod} />;
     case "yaml":
       return <YamlTab pod={pod} />;
+    case "audit":
+      return canAudit.value ? <Deeds pod={pod} /> : <p class="nothing">The audit log is for admins.</p>;
     default:
       return <Overview pod={pod} />;
   }

@@ -55,6 +55,11 @@ export const listEvents = () => read("/v1/events", "EventsService/ListEvents", "
 export const watchEvents = () => watch(listEvents(), "/v1/events:watch", "EventsService/WatchEvents");
 export const watchEventsOf = (pod: Named) =>
   watch(read(`/v1/events?${asQuery(pod)}`, "EventsService/ListEvents", `kubectl events --for pod/${of(pod)}`, named(pod)), `/v1/events:watch?${asQuery(pod)}`, "EventsService/WatchEvents");
+/** watchAuditOf sends who did what to a pod, and to earlier ones of its name. */
+export function watchAuditOf(pod: Named): Call {
+  const once = read(`/v1/audit?kind=Pod&${asQuery(pod)}`, "AuditService/ListAuditEntries", "", { kind: "Pod", ...named(pod) });
+  return { ...once, path: `/v1/audit:watch?kind=Pod&${asQuery(pod)}`, rpc: "AuditService/WatchAuditEntries", stream: true, once };
+}
 
 export const getPod = (pod: Named) => read(podPath(pod), "PodsService/GetPod", `kubectl get pod ${of(pod)} -o yaml`, named(pod));
 export const getUsageHistory = (pod: Named) => read(`${podPath(pod)}/stats`, "StatsService/GetStatsHistory", "", named(pod));

@@ -23,6 +23,8 @@ export const acting = signal(false);
 export const may = (verb: Verb) => session.value?.can.includes(verb) ?? false;
 export const mayAct = computed(() => may("write") || may("exec"));
 export const canWrite = computed(() => acting.value && may("write"));
+/** canAudit: to read does not act, so the lock at the top does not matter. */
+export const canAudit = computed(() => may("admin") && (session.value?.live ?? false));
 export const canExec = computed(() => acting.value && may("exec"));
 
 const memories: Array<() => void> = [];
