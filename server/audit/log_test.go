@@ -35,7 +35,7 @@ func (l *lines) Append(line []byte) error {
 	return nil
 }
 
-func newLog(t *testing.T, change func(*Config)) (*Log, *lines, *bytes.Buffer) {
+func newLog(t testing.TB, change func(*Config)) (*Log, *lines, *bytes.Buffer) {
 	t.Helper()
 	file, text := &lines{}, &bytes.Buffer{}
 	fields, err := audit.FieldsNamed(audit.DefaultFields())
