@@ -19,6 +19,7 @@ type Console struct {
 
 // verbs are the verbs by their word. Each returns the exit code of the process.
 var verbs = map[string]func(args []string, c Console) int{
+	"audit":                  runAudit,
 	"check":                  runCheck,
 	"clean":                  runClean,
 	"images":                 runImages,
