@@ -19,9 +19,9 @@ type claimService struct {
 var _ nodev1.PersistentVolumeClaimsServiceServer = (*claimService)(nil)
 
 func (s *claimService) ListPersistentVolumeClaims(
-	_ context.Context, r *nodev1.ListPersistentVolumeClaimsRequest,
+	ctx context.Context, r *nodev1.ListPersistentVolumeClaimsRequest,
 ) (*nodev1.ListPersistentVolumeClaimsResponse, error) {
-	all, revision, err := s.all(r.GetNamespace())
+	all, revision, err := s.all(ctx, r.GetNamespace())
 	return &nodev1.ListPersistentVolumeClaimsResponse{PersistentVolumeClaims: all, Revision: revision}, err
 }
 

@@ -15,9 +15,9 @@ type configMapService struct {
 var _ nodev1.ConfigMapsServiceServer = (*configMapService)(nil)
 
 func (s *configMapService) ListConfigMaps(
-	_ context.Context, r *nodev1.ListConfigMapsRequest,
+	ctx context.Context, r *nodev1.ListConfigMapsRequest,
 ) (*nodev1.ListConfigMapsResponse, error) {
-	all, revision, err := s.all(r.GetNamespace())
+	all, revision, err := s.all(ctx, r.GetNamespace())
 	return &nodev1.ListConfigMapsResponse{ConfigMaps: all, Revision: revision}, err
 }
 

@@ -11,6 +11,7 @@ import (
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node"
 	"nodal/node/store"
+	"nodal/server/auth"
 	"nodal/server/wire"
 )
 
@@ -25,8 +26,8 @@ type eventService struct {
 var _ nodev1.EventsServiceServer = (*eventService)(nil)
 
 // ListEvents returns the events that are still kept.
-func (s *eventService) ListEvents(_ context.Context, r *nodev1.ListEventsRequest) (*nodev1.ListEventsResponse, error) {
-	match, err := eventsOf(r.GetNamespace(), r.GetName())
+func (s *eventService) ListEvents(ctx context.Context, r *nodev1.ListEventsRequest) (*nodev1.ListEventsResponse, error) {
+	match, err := eventsOf(ctx, r.GetNamespace(), r.GetName())
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +46,7 @@ func (s *eventService) ListEvents(_ context.Context, r *nodev1.ListEventsRequest
 func (s *eventService) WatchEvents(
 	r *nodev1.WatchEventsRequest, stream grpc.ServerStreamingServer[nodev1.WatchEventsResponse],
 ) error {
-	match, err := eventsOf(r.GetNamespace(), r.GetName())
+	match, err := eventsOf(stream.Context(), r.GetNamespace(), r.GetName())
 	if err != nil {
 		return err
 	}
@@ -81,12 +82,13 @@ func (s *eventService) WatchEvents(
 	}
 }
 
-func eventsOf(namespace, name string) (func(*node.Event) bool, error) {
+// eventsOf chooses the events of a namespace or a pod among those that the caller sees.
+func eventsOf(ctx context.Context, namespace, name string) (func(*node.Event) bool, error) {
 	if name != "" && namespace == "" {
 		return nil, fmt.Errorf("events of pod %q: a name needs its namespace: %w", name, node.ErrInvalid)
 	}
 	return func(e *node.Event) bool {
-		return (namespace == "" || e.Key.Namespace == namespace) && (name == "" || e.Key.Name == name)
+		return auth.Sees(ctx, e.Key.Namespace) && (namespace == "" || e.Key.Namespace == namespace) && (name == "" || e.Key.Name == name)
 	}, nil
 }
 

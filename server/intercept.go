@@ -11,14 +11,16 @@ import (
 	"google.golang.org/grpc/status"
 
 	"nodal/server/auth"
+	"nodal/server/method"
 	"nodal/server/wire"
 )
 
 // chains return the steps of every call, by gRPC or by REST. The caller is identified first. The
 // handler's answer, or its panic, becomes a status before the audit log gets its outcome.
 func chains(
-	f Front, rights map[string]auth.Verb, log *slog.Logger,
+	f Front, api []method.Method, log *slog.Logger,
 ) ([]grpc.UnaryServerInterceptor, []grpc.StreamServerInterceptor) {
+	rights, scopes := method.Rights(api), method.Scopes(api)
 	unary := func(
 		ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler,
 	) (resp any, err error) {
@@ -36,8 +38,8 @@ func chains(
 		}
 		return nil
 	}
-	return []grpc.UnaryServerInterceptor{f.Auth.Unary(rights), unary, f.Trace.Unary},
-		[]grpc.StreamServerInterceptor{f.Auth.Stream(rights), stream, f.Trace.Stream}
+	return []grpc.UnaryServerInterceptor{f.Auth.Unary(rights), auth.ScopedUnary(scopes), unary, f.Trace.Unary},
+		[]grpc.StreamServerInterceptor{f.Auth.Stream(rights), auth.ScopedStream(scopes), stream, f.Trace.Stream}
 }
 
 // recovered turns a panic into an error: one bad request must not end the agent.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,6 +30,15 @@ type named struct {
 type names struct {
 	pods    []node.Key
 	objects []node.ObjectRef
+}
+
+// all returns the pods and the objects.
+func (n names) all() []node.ObjectRef {
+	all := slices.Clone(n.objects)
+	for _, key := range n.pods {
+		all = append(all, podRef(key))
+	}
+	return all
 }
 
 // namesIn reads the names in a bundle, and checks nothing else of it.

@@ -9,6 +9,7 @@ import (
 	"nodal/node"
 	"nodal/node/intake"
 	"nodal/node/manifest"
+	"nodal/server/auth"
 )
 
 // manifestService applies and deletes bundles, whole or not at all.
@@ -52,7 +53,7 @@ func (s *manifestService) Plan(ctx context.Context, r *nodev1.PlanRequest) (*nod
 
 // Delete deletes the pods and objects that the bundle names. The bundle need not be valid:
 // a manifest from before a rule can be deleted after it.
-func (s *manifestService) Delete(_ context.Context, r *nodev1.DeleteRequest) (*nodev1.DeleteResponse, error) {
+func (s *manifestService) Delete(ctx context.Context, r *nodev1.DeleteRequest) (*nodev1.DeleteResponse, error) {
 	if err := checkSize(r.GetManifest(), s.limit); err != nil {
 		return nil, err
 	}
@@ -62,6 +63,9 @@ func (s *manifestService) Delete(_ context.Context, r *nodev1.DeleteRequest) (*n
 	}
 	names, err := namesIn(r.GetManifest())
 	if err != nil {
+		return nil, err
+	}
+	if err := mayReach(ctx, names.all()); err != nil {
 		return nil, err
 	}
 	outcomes, revision, err := s.intake.DeleteAll(names.pods, names.objects, grace, r.UnchangedSince, s.now())
@@ -91,11 +95,30 @@ func deliver(ctx context.Context, text string, limit int, opts manifest.Options)
 	if err != nil {
 		return nil, err
 	}
-	deliveries := make([]intake.Delivery, len(docs))
+	deliveries, refs := make([]intake.Delivery, len(docs)), make([]node.ObjectRef, len(docs))
 	for i, doc := range docs {
+		if doc.Pod != nil {
+			refs[i] = podRef(node.KeyOf(doc.Pod))
+		} else {
+			refs[i] = doc.Object.Ref()
+		}
 		deliveries[i] = intake.Delivery{Pod: doc.Pod, Object: doc.Object, Document: doc.Index, By: poster(ctx)}
 	}
-	return deliveries, nil
+	return deliveries, mayReach(ctx, refs)
+}
+
+func podRef(key node.Key) node.ObjectRef {
+	return node.ObjectRef{Kind: "Pod", Namespace: key.Namespace, Name: key.Name}
+}
+
+// mayReach refuses a bundle with anything outside of the caller's namespaces.
+func mayReach(ctx context.Context, refs []node.ObjectRef) error {
+	for _, ref := range refs {
+		if err := auth.RequireNamespace(ctx, ref.Namespace, ref.String()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func outcomesOf(outcomes []intake.Outcome) []*nodev1.Outcome {

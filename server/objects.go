@@ -56,13 +56,13 @@ func (s objects) get(ctx context.Context, ref node.ObjectRef) (shown, error) {
 	return asShown(object, seesValues(ctx)), nil
 }
 
-// list returns the objects of a kind in all namespaces, or in one.
-func (s objects) list(kind node.ObjectKind, namespace string) ([]*node.Object, int64) {
+// list returns the objects of a kind that the caller sees, in all namespaces or in one.
+func (s objects) list(ctx context.Context, kind node.ObjectKind, namespace string) ([]*node.Object, int64) {
 	all, revision := s.store.Objects(kind)
-	if namespace != "" {
-		all = slices.DeleteFunc(all, func(o *node.Object) bool { return o.Meta().Namespace != namespace })
-	}
-	return all, revision
+	return slices.DeleteFunc(all, func(o *node.Object) bool {
+		of := o.Meta().Namespace
+		return namespace != "" && of != namespace || !auth.Sees(ctx, of)
+	}), revision
 }
 
 // put applies the manifest of the one object that the path names. The answer repeats no

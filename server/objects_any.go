@@ -34,14 +34,19 @@ func (s *objectService) ListObjects(
 	if r.GetNamespace() != "" && !kind.Namespaced {
 		return nil, fmt.Errorf("%s %q: the kind has no namespaces: %w", kind.Name, r.GetNamespace(), node.ErrInvalid)
 	}
-	chosen, err := newSelection(r.GetNamespace(), r.GetLabelSelector(), r.GetFieldSelector(), objectFields)
+	chosen, err := newSelection(ctx, r.GetNamespace(), r.GetLabelSelector(), r.GetFieldSelector(), objectFields)
 	if err != nil {
 		return nil, err
 	}
 	if err := maySeeValues(ctx, r.GetValues()); err != nil {
 		return nil, err
 	}
-	all, revision := s.list(kind.Name, r.GetNamespace())
+	if !kind.Namespaced {
+		if err := auth.RequireNode(ctx); err != nil {
+			return nil, err
+		}
+	}
+	all, revision := s.list(ctx, kind.Name, r.GetNamespace())
 	answer := &nodev1.ListObjectsResponse{Revision: revision}
 	for _, o := range all {
 		if !chosen.matchesObject(o) {
@@ -104,7 +109,7 @@ func (s *objectService) WatchObjects(
 	if err != nil {
 		return err
 	}
-	chosen, err := newSelection(r.GetNamespace(), r.GetLabelSelector(), r.GetFieldSelector(), objectFields)
+	chosen, err := newSelection(stream.Context(), r.GetNamespace(), r.GetLabelSelector(), r.GetFieldSelector(), objectFields)
 	if err != nil {
 		return err
 	}

@@ -23,8 +23,8 @@ func (s typed[M]) ref(namespace, name string) node.ObjectRef {
 }
 
 // all returns the objects without the values of Secrets. An admin gets those by name.
-func (s typed[M]) all(namespace string) ([]*M, int64, error) {
-	found, revision := s.list(s.kind, namespace)
+func (s typed[M]) all(ctx context.Context, namespace string) ([]*M, int64, error) {
+	found, revision := s.list(ctx, s.kind, namespace)
 	messages := make([]*M, len(found))
 	for i, o := range found {
 		var err error

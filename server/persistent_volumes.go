@@ -16,9 +16,9 @@ type volumeService struct {
 var _ nodev1.PersistentVolumesServiceServer = (*volumeService)(nil)
 
 func (s *volumeService) ListPersistentVolumes(
-	_ context.Context, _ *nodev1.ListPersistentVolumesRequest,
+	ctx context.Context, _ *nodev1.ListPersistentVolumesRequest,
 ) (*nodev1.ListPersistentVolumesResponse, error) {
-	all, revision, err := s.all("")
+	all, revision, err := s.all(ctx, "")
 	return &nodev1.ListPersistentVolumesResponse{PersistentVolumes: all, Revision: revision}, err
 }
 

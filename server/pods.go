@@ -16,6 +16,7 @@ import (
 	"nodal/node/manifest"
 	"nodal/node/status"
 	"nodal/node/store"
+	"nodal/server/auth"
 	"nodal/server/runs"
 )
 
@@ -52,7 +53,7 @@ func (s *podService) show(ctx context.Context, key node.Key) (*nodev1.Pod, error
 
 // ListPods returns the selected pods.
 func (s *podService) ListPods(ctx context.Context, r *nodev1.ListPodsRequest) (*nodev1.ListPodsResponse, error) {
-	chosen, err := newSelection(r.GetNamespace(), r.GetLabelSelector(), r.GetFieldSelector(), podFields)
+	chosen, err := newSelection(ctx, r.GetNamespace(), r.GetLabelSelector(), r.GetFieldSelector(), podFields)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +78,7 @@ func (s *podService) ListPods(ctx context.Context, r *nodev1.ListPodsRequest) (*
 func (s *podService) ListPodsText(
 	ctx context.Context, r *nodev1.ListPodsTextRequest,
 ) (*nodev1.ListPodsTextResponse, error) {
-	chosen, err := newSelection(r.GetNamespace(), r.GetLabelSelector(), r.GetFieldSelector(), podFields)
+	chosen, err := newSelection(ctx, r.GetNamespace(), r.GetLabelSelector(), r.GetFieldSelector(), podFields)
 	if err != nil {
 		return nil, err
 	}
@@ -89,10 +90,10 @@ func (s *podService) ListPodsText(
 	return &nodev1.ListPodsTextResponse{Json: listText(pods, revision)}, nil
 }
 
-// objects returns every pod as /pods shows it.
+// objects returns every pod that the caller sees, as /pods shows it.
 func (s *podService) objects(ctx context.Context) ([][]byte, error) {
 	views, _ := s.store.Views()
-	pods, err := s.render.of(ctx).list(views, func(store.View) bool { return true })
+	pods, err := s.render.of(ctx).list(views, func(v store.View) bool { return auth.Sees(ctx, v.Key.Namespace) })
 	if err != nil {
 		return nil, err
 	}

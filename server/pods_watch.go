@@ -4,7 +4,6 @@ import (
 	"google.golang.org/grpc"
 
 	nodev1 "nodal/api/gen/node/v1"
-	"nodal/node"
 	"nodal/node/store"
 )
 
@@ -13,7 +12,7 @@ import (
 func (s *podService) WatchPods(
 	r *nodev1.WatchPodsRequest, stream grpc.ServerStreamingServer[nodev1.WatchPodsResponse],
 ) error {
-	chosen, err := newSelection(r.GetNamespace(), r.GetLabelSelector(), r.GetFieldSelector(), podFields)
+	chosen, err := newSelection(stream.Context(), r.GetNamespace(), r.GetLabelSelector(), r.GetFieldSelector(), podFields)
 	if err != nil {
 		return err
 	}
@@ -46,8 +45,7 @@ func (s *podService) WatchPods(
 func podItems(views []store.View) []item[store.View] {
 	items := make([]item[store.View], len(views))
 	for i, v := range views {
-		ref := node.ObjectRef{Kind: "Pod", Namespace: v.Key.Namespace, Name: v.Key.Name}
-		items[i] = item[store.View]{ref: ref, uid: v.Slot.Pod.UID(), revision: v.Revision, gone: v.Gone, state: v}
+		items[i] = item[store.View]{ref: podRef(v.Key), uid: v.Slot.Pod.UID(), revision: v.Revision, gone: v.Gone, state: v}
 	}
 	return items
 }

@@ -33,6 +33,7 @@ type route struct {
 	method  string // or kubeletapi.AnyMethod
 	pattern string
 	right   auth.Verb
+	scope   auth.Scope
 	on      method.Listeners
 	handler http.Handler
 }
@@ -45,11 +46,11 @@ func routes(
 ) ([]route, error) {
 	var table []route
 	for _, k := range own {
-		audited := a.Audited(k.Right, k.Handler)
+		audited := a.Audited(k.Right, auth.Scoped(k.Scope, k.Handler))
 		if k.Body { // the audit log identifies the command in it
 			audited = wire.ReadBody(limits, audited)
 		}
-		table = append(table, route{k.Method, k.Pattern, k.Right, k.On, a.Kubelet(k.Right, audited)})
+		table = append(table, route{k.Method, k.Pattern, k.Right, k.Scope, k.On, a.Kubelet(k.Right, audited)})
 	}
 	for _, m := range api {
 		for _, p := range m.Paths {
@@ -58,7 +59,7 @@ func routes(
 				return nil, err
 			}
 			guarded := a.BeforeBody(m.Right, m.Name, handler, forbidden)
-			table = append(table, route{p.Verb, p.Pattern, m.Right, m.On, guarded})
+			table = append(table, route{p.Verb, p.Pattern, m.Right, m.Scope, m.On, guarded})
 		}
 	}
 	slices.SortFunc(table, func(a, b route) int {

@@ -42,14 +42,14 @@ func methods(t *testing.T) []method.Method {
 	return all
 }
 
-// The golden file shows in a diff that a right has changed, or a port that serves a path.
+// The golden file shows in a diff that a right or a scope has changed, or a port that serves a path.
 func TestEveryPathAndMethodIsInTheGoldenFile(t *testing.T) {
 	var text strings.Builder
 	for _, r := range table(t) {
-		fmt.Fprintf(&text, "%-6s %-86s %-5s %s\n", r.method, r.pattern, r.right, r.on)
+		fmt.Fprintf(&text, "%-6s %-86s %-5s %-10s %s\n", r.method, r.pattern, r.right, r.scope, r.on)
 	}
 	for _, m := range methods(t) {
-		fmt.Fprintf(&text, "%-6s %-86s %-5s %s\n", "gRPC", m.Name, m.Right, method.Full)
+		fmt.Fprintf(&text, "%-6s %-86s %-5s %-10s %s\n", "gRPC", m.Name, m.Right, m.Scope, method.Full)
 	}
 	golden := filepath.Join("testdata", "routes.txt")
 	if *update {

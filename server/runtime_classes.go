@@ -15,9 +15,9 @@ type runtimeClassService struct {
 var _ nodev1.RuntimeClassesServiceServer = (*runtimeClassService)(nil)
 
 func (s *runtimeClassService) ListRuntimeClasses(
-	_ context.Context, _ *nodev1.ListRuntimeClassesRequest,
+	ctx context.Context, _ *nodev1.ListRuntimeClassesRequest,
 ) (*nodev1.ListRuntimeClassesResponse, error) {
-	all, revision, err := s.all("")
+	all, revision, err := s.all(ctx, "")
 	return &nodev1.ListRuntimeClassesResponse{RuntimeClasses: all, Revision: revision}, err
 }
 

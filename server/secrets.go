@@ -15,9 +15,9 @@ type secretService struct {
 var _ nodev1.SecretsServiceServer = (*secretService)(nil)
 
 func (s *secretService) ListSecrets(
-	_ context.Context, r *nodev1.ListSecretsRequest,
+	ctx context.Context, r *nodev1.ListSecretsRequest,
 ) (*nodev1.ListSecretsResponse, error) {
-	all, revision, err := s.all(r.GetNamespace())
+	all, revision, err := s.all(ctx, r.GetNamespace())
 	return &nodev1.ListSecretsResponse{Secrets: all, Revision: revision}, err
 }
 

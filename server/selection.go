@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -10,11 +11,13 @@ import (
 
 	"nodal/node"
 	"nodal/node/store"
+	"nodal/server/auth"
 )
 
 // selection chooses pods or objects for a list or a watch.
 type selection struct {
 	namespace string
+	sees      func(namespace string) bool // whether the caller may know of a namespace
 	labels    labels.Selector
 	fields    fields.Selector
 }
@@ -25,7 +28,10 @@ var (
 	podFields    = append(slices.Clip(objectFields), "spec.nodeName", "spec.restartPolicy", "status.phase")
 )
 
-func newSelection(namespace, labelSelector, fieldSelector string, selectable []string) (selection, error) {
+// newSelection returns what a caller chooses, among what it sees.
+func newSelection(
+	ctx context.Context, namespace, labelSelector, fieldSelector string, selectable []string,
+) (selection, error) {
 	byLabel, err := labels.Parse(labelSelector)
 	if err != nil {
 		return selection{}, fmt.Errorf("parse label selector %q: %w: %w", labelSelector, err, node.ErrInvalid)
@@ -40,20 +46,26 @@ func newSelection(namespace, labelSelector, fieldSelector string, selectable []s
 				node.ErrInvalid)
 		}
 	}
-	return selection{namespace: namespace, labels: byLabel, fields: byField}, nil
+	sees := func(namespace string) bool { return auth.Sees(ctx, namespace) }
+	return selection{namespace: namespace, sees: sees, labels: byLabel, fields: byField}, nil
+}
+
+// within reports whether a namespace is chosen.
+func (s selection) within(namespace string) bool {
+	return (s.namespace == "" || s.namespace == namespace) && s.sees(namespace)
 }
 
 // mayHaveMatched judges by namespace and name, which never change.
 func (s selection) mayHaveMatched(ref node.ObjectRef) bool {
 	within, bound := s.fields.RequiresExactMatch("metadata.namespace")
 	name, named := s.fields.RequiresExactMatch("metadata.name")
-	return (s.namespace == "" || s.namespace == ref.Namespace) &&
+	return s.within(ref.Namespace) &&
 		(!bound || within == ref.Namespace) && (!named || name == ref.Name)
 }
 
 func (s selection) matchesObject(o *node.Object) bool {
 	meta := o.Meta()
-	return (s.namespace == "" || s.namespace == meta.Namespace) && s.labels.Matches(labels.Set(meta.Labels)) &&
+	return s.within(meta.Namespace) && s.labels.Matches(labels.Set(meta.Labels)) &&
 		s.fields.Matches(fields.Set{
 			"metadata.name": meta.Name, "metadata.namespace": meta.Namespace, "metadata.uid": string(meta.UID),
 		})
@@ -62,7 +74,7 @@ func (s selection) matchesObject(o *node.Object) bool {
 // matches derives the status only if the selection asks for it: that is the costly part.
 func (s selection) matches(v store.View, phase func(store.View) corev1.PodPhase) bool {
 	object := v.Slot.Pod.Object
-	if s.namespace != "" && s.namespace != v.Key.Namespace || !s.labels.Matches(labels.Set(object.Labels)) {
+	if !s.within(v.Key.Namespace) || !s.labels.Matches(labels.Set(object.Labels)) {
 		return false
 	}
 	if s.fields.Empty() {

@@ -46,7 +46,7 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the API's methods: %w", err)
 	}
-	unary, stream := chains(cfg.Front, method.Rights(api), cfg.Log)
+	unary, stream := chains(cfg.Front, api, cfg.Log)
 	s.grpc = grpc.NewServer(append(listen.GRPCOptions(cfg.Front.Auth.PeerInfo),
 		grpc.ChainUnaryInterceptor(unary...),
 		grpc.ChainStreamInterceptor(stream...),
@@ -121,6 +121,7 @@ type services struct {
 	node      *nodeService
 	tokens    *tokenService
 	audit     *auditService
+	certs     *certificateService
 }
 
 func newServices(cfg Config, stopped <-chan struct{}) services {
@@ -146,6 +147,7 @@ func newServices(cfg Config, stopped <-chan struct{}) services {
 		},
 		tokens: &tokenService{tokens: cfg.Front.Auth},
 		audit:  &auditService{log: cfg.Front.Audit, stopped: stopped},
+		certs:  &certificateService{certificates: cfg.Front.Auth},
 	}
 }
 
@@ -160,5 +162,6 @@ func (s services) register(r grpc.ServiceRegistrar) {
 	nodev1.RegisterNodeServiceServer(r, s.node)
 	nodev1.RegisterTokensServiceServer(r, s.tokens)
 	nodev1.RegisterAuditServiceServer(r, s.audit)
+	nodev1.RegisterCertificatesServiceServer(r, s.certs)
 	s.objects.register(r)
 }

@@ -16,6 +16,7 @@ import (
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node"
+	"nodal/server/auth"
 	"nodal/server/kubeletapi"
 	"nodal/server/runs"
 	"nodal/server/wire"
@@ -123,7 +124,8 @@ func pastUsage(u node.Usage) *nodev1.Usage {
 	return usage
 }
 
-// read returns the figures of all pods, of a namespace's, or of one.
+// read returns the figures of all pods that the caller sees, of a namespace's, or of one. A caller that is narrowed to
+// namespaces gets none of the node.
 func (s *statsService) read(ctx context.Context, namespace, name string) (*nodev1.Stats, error) {
 	if name != "" && namespace == "" {
 		return nil, fmt.Errorf("stats of pod %q: a name needs its namespace: %w", name, node.ErrInvalid)
@@ -132,13 +134,16 @@ func (s *statsService) read(ctx context.Context, namespace, name string) (*nodev
 	if found == nil {
 		return nil, err
 	}
-	stats := &nodev1.Stats{Node: nodeStats(found)}
+	stats := &nodev1.Stats{}
+	if auth.RequireNode(ctx) == nil {
+		stats.Node = nodeStats(found)
+	}
 	if err != nil {
 		stats.Missing = err.Error()
 	}
 	for i := range found.Pods {
 		p := &found.Pods[i]
-		if (namespace == "" || namespace == p.PodRef.Namespace) && (name == "" || name == p.PodRef.Name) {
+		if auth.Sees(ctx, p.PodRef.Namespace) && (namespace == "" || namespace == p.PodRef.Namespace) && (name == "" || name == p.PodRef.Name) {
 			stats.Pods = append(stats.Pods, podStats(p))
 		}
 	}

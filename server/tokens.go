@@ -33,7 +33,7 @@ func (s *tokenService) ListTokens(context.Context, *nodev1.ListTokensRequest) (*
 func (s *tokenService) CreateToken(
 	ctx context.Context, r *nodev1.CreateTokenRequest,
 ) (*nodev1.CreateTokenResponse, error) {
-	wanted := auth.NewToken{Name: r.GetName(), Role: auth.Role(r.GetRole())}
+	wanted := auth.NewToken{Name: r.GetName(), Role: auth.Role(r.GetRole()), Namespaces: r.GetNamespaces()}
 	if r.Lifetime != nil {
 		wanted.Lifetime = r.GetLifetime().AsDuration()
 		if wanted.Lifetime <= 0 {
@@ -60,7 +60,7 @@ func (s *tokenService) RevokeToken(
 
 func showToken(t auth.Token) *nodev1.Token {
 	return &nodev1.Token{
-		Name: t.Name, Id: t.ID, Role: string(t.Role), CreatedAt: given(t.Created), CreatedBy: t.CreatedBy,
+		Name: t.Name, Id: t.ID, Role: string(t.Role), Namespaces: t.Namespaces, CreatedAt: given(t.Created), CreatedBy: t.CreatedBy,
 		ExpiresAt: given(t.Expires), Expired: t.Expired, LastUsedAt: given(t.LastUsed),
 	}
 }

@@ -15,9 +15,9 @@ type trustBundleService struct {
 var _ nodev1.ClusterTrustBundlesServiceServer = (*trustBundleService)(nil)
 
 func (s *trustBundleService) ListClusterTrustBundles(
-	_ context.Context, _ *nodev1.ListClusterTrustBundlesRequest,
+	ctx context.Context, _ *nodev1.ListClusterTrustBundlesRequest,
 ) (*nodev1.ListClusterTrustBundlesResponse, error) {
-	all, revision, err := s.all("")
+	all, revision, err := s.all(ctx, "")
 	return &nodev1.ListClusterTrustBundlesResponse{ClusterTrustBundles: all, Revision: revision}, err
 }
 

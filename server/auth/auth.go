@@ -39,6 +39,7 @@ type Authenticator struct {
 	audit    Auditor
 	trust    *reread[trust]
 	tokens   *reread[tokenList]
+	revoked  *reread[revokedList]
 	issuing  sync.Mutex // held while records of tokens change
 	uses     *uses
 	sessions *sessions
@@ -70,6 +71,10 @@ func New(cfg Config) (*Authenticator, error) {
 	var err error
 	a.sessions = newSessions(cfg.SessionFile, a.log)
 	a.trust, err = newReread(a.log, func() (*trust, error) { return loadTrust(cfg.CAFile, cfg.ClientCAFile) })
+	if err != nil {
+		return nil, err
+	}
+	a.revoked, err = newReread(a.log, func() (*revokedList, error) { return loadRevoked(cfg.RevokedFile) })
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +121,7 @@ func (a *Authenticator) identify(ctx context.Context, e evidence) (Identity, err
 		return Identity{}, err
 	}
 	if a.cfg.AlwaysAllow {
-		id.Role = RoleAdmin
+		id.Role, id.Namespaces = RoleAdmin, nil
 	}
 	return id, nil
 }
@@ -130,7 +135,7 @@ func (a *Authenticator) proven(ctx context.Context, e evidence) (Identity, error
 	now := time.Now()
 	var wrong []error
 	if len(e.certs) > 0 {
-		id, err := a.trust.get(now).identify(e.certs, now)
+		id, err := a.certified(e.certs, now)
 		if err == nil {
 			return id, nil
 		}
@@ -157,6 +162,11 @@ func (a *Authenticator) proven(ctx context.Context, e evidence) (Identity, error
 		return *e.socket, nil
 	}
 	return Identity{}, errNoCredential
+}
+
+// certified identifies the caller by a chain of certificates.
+func (a *Authenticator) certified(chain []*x509.Certificate, now time.Time) (Identity, error) {
+	return a.trust.get(now).identify(chain, *a.revoked.get(now), now)
 }
 
 // holder identifies the caller by a token. The node's own tokens come first, and are never

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -29,6 +30,8 @@ type Material struct {
 	SessionFile string // of browsers; empty: they end with the agent
 
 	TokenUseFile string // when tokens were last used; empty: that ends with the agent
+	IssuedFile   string // the client certificates that the node has issued
+	RevokedFile  string // those that no longer count
 }
 
 // Bootstrap creates what is missing, expired, about to expire or out of date, and keeps
@@ -45,6 +48,8 @@ func Bootstrap(dirs Dirs, hosts []string, now time.Time) (*Material, error) {
 		SessionFile: filepath.Join(pki, "sessions.json"),
 
 		TokenUseFile: filepath.Join(pki, "token-uses.json"),
+		IssuedFile:   filepath.Join(pki, "issued.json"),
+		RevokedFile:  filepath.Join(pki, "revoked.json"),
 	}
 	if dirs.Cert != "" {
 		m.CertFile, m.KeyFile = filepath.Join(dirs.Cert, "kubelet.crt"), filepath.Join(dirs.Cert, "kubelet.key")
@@ -64,13 +69,16 @@ func Bootstrap(dirs Dirs, hosts []string, now time.Time) (*Material, error) {
 	if err := ensureServing(m, ca, hosts, now); err != nil {
 		return nil, fmt.Errorf("make serving certificate: %w", err)
 	}
+	var issued []*x509.Certificate
 	for _, role := range []Role{RoleAdmin, RoleOperator, RoleViewer} {
 		base := filepath.Join(credentials, string(role))
-		if err := errors.Join(ensureClient(base, role, ca, now), ensureToken(base, m.TokenDir, role, now)); err != nil {
+		client, err := ensureClient(base, role, ca, now)
+		if err := errors.Join(err, ensureToken(base, m.TokenDir, role, now)); err != nil {
 			return nil, fmt.Errorf("make %s credentials: %w", role, err)
 		}
+		issued = append(issued, client.cert)
 	}
-	return m, nil
+	return m, recordIssued(m.IssuedFile, now, issued...)
 }
 
 func ensureAuthority(certFile, keyFile string, now time.Time) (*pair, error) {
@@ -103,16 +111,15 @@ func ensureServing(m *Material, ca *pair, hosts []string, now time.Time) error {
 	return err
 }
 
-func ensureClient(base string, role Role, ca *pair, now time.Time) error {
+func ensureClient(base string, role Role, ca *pair, now time.Time) (*pair, error) {
 	have, err := loadPair(base+".crt", base+".key")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if have.fresh(now) && have.signedBy(ca) {
-		return nil
+		return have, nil
 	}
-	_, err = issue(clientTemplate(role, now), ca, base+".crt", base+".key", now)
-	return err
+	return issue(clientTemplate(role, now), ca, base+".crt", base+".key", now)
 }
 
 // ensureToken issues a token if the user's file is missing. A file without a record is a

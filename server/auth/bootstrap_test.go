@@ -83,7 +83,7 @@ func TestBootstrapRemakesOnlyWhatItMust(t *testing.T) {
 	}
 	certificates := "credentials/admin.crt credentials/admin.key credentials/operator.crt credentials/operator.key " +
 		"credentials/viewer.crt credentials/viewer.key"
-	serving := "pki/serving.crt pki/serving.key"
+	serving, issued := "pki/serving.crt pki/serving.key", "pki/issued.json"
 	authority := "pki/ca.crt pki/ca.key"
 	cases := []struct {
 		name   string
@@ -95,11 +95,12 @@ func TestBootstrapRemakesOnlyWhatItMust(t *testing.T) {
 		{"nothing on the next start", nil, hosts, day, ""},
 		{"nothing when the hosts come in another order", nil, []string{"fd00:0::7", "node-1", "10.0.0.7"}, day, ""},
 		{"the serving certificate when a name changes", nil, []string{"node-1"}, day, serving},
-		{"what is about to expire", nil, hosts, 350 * day, certificates + " " + serving},
-		{"what has expired", nil, hosts, 400 * day, certificates + " " + serving},
-		{"all certificates when the authority expires", nil, hosts, 3650 * day, certificates + " " + authority + " " + serving},
-		{"all certificates when the authority is gone", remove("pki/ca.crt"), hosts, day, certificates + " " + authority + " " + serving},
-		{"a pair of which one half is gone", remove("credentials/viewer.key"), hosts, day, "credentials/viewer.crt credentials/viewer.key"},
+		{"what is about to expire", nil, hosts, 350 * day, certificates + " " + issued + " " + serving},
+		{"what has expired", nil, hosts, 400 * day, certificates + " " + issued + " " + serving},
+		{"all certificates when the authority expires", nil, hosts, 3650 * day, certificates + " " + authority + " " + issued + " " + serving},
+		{"all certificates when the authority is gone", remove("pki/ca.crt"), hosts, day, certificates + " " + authority + " " + issued + " " + serving},
+		{"a pair of which one half is gone", remove("credentials/viewer.key"), hosts, day, "credentials/viewer.crt credentials/viewer.key " + issued},
+		{"the list of issued certificates", write("pki/issued.json", "?"), hosts, day, issued},
 		{"a pair that is damaged", write("pki/serving.crt", "?"), hosts, day, serving},
 		{"a token whose file is gone, with its record", remove("credentials/viewer.token"), hosts, day, "credentials/viewer.token pki/tokens/viewer.json"},
 		{"no token that was revoked", remove("pki/tokens/viewer.json"), hosts, day, ""},
@@ -149,8 +150,8 @@ func TestBootstrapKeepsSecretsFromOthers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if files != 16 {
-		t.Errorf("made %d files, want 16", files)
+	if files != 17 {
+		t.Errorf("made %d files, want 17", files)
 	}
 }
 

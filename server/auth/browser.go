@@ -43,8 +43,22 @@ func (a *Authenticator) IssueCode(ctx context.Context) (code string, expires tim
 		}
 		p.Token = hex.EncodeToString(known.hash[:])
 	}
+	p.Serial = a.ownSerial(ctx, now)
 	code, expires = a.sessions.issueCode(p, now)
 	return code, expires, nil
+}
+
+// ownSerial returns the serial number of the request's certificate, if the node's own authority has issued it.
+func (a *Authenticator) ownSerial(ctx context.Context, now time.Time) string {
+	id, _ := From(ctx)
+	e, _ := ctx.Value(evidenceKey{}).(evidence)
+	if id.Via != viaCertificate || len(e.certs) == 0 {
+		return ""
+	}
+	if shown, err := a.trust.get(now).verified(e.certs, now); err != nil || !shown.own {
+		return ""
+	}
+	return id.Credential
 }
 
 // SignIn opens a session for the browser that makes the request.
@@ -126,6 +140,8 @@ func (a *Authenticator) auditSignOut(r *http.Request) {
 var (
 	errSession      = errors.New("the session is over")
 	errSessionToken = errors.New("the session is over: its token was revoked")
+
+	errSessionCertificate = errors.New("the session is over: its certificate was revoked")
 )
 
 // browser returns the identity of a session. A session that came from a token ends with
@@ -136,6 +152,9 @@ func (a *Authenticator) browser(e evidence, now time.Time) (Identity, error) {
 		return Identity{}, errSession
 	}
 	id := p.Identity
+	if _, revoked := (*a.revoked.get(now))[p.Serial]; revoked {
+		return Identity{}, errSessionCertificate
+	}
 	if p.Token != "" {
 		known, err := a.tokens.get(now).named(id.Name, p.Token, now)
 		if errors.Is(err, errUnknownToken) {

@@ -14,6 +14,7 @@ import (
 
 const (
 	organisationPrefix = "nodal:"
+	namespacePrefix    = "nodal:namespace:"
 	authenticatedGroup = "system:authenticated"
 	mastersGroup       = "system:masters"
 )
@@ -25,7 +26,7 @@ type trust struct {
 	own, client *x509.CertPool
 	hints       *x509.CertPool // both, so that a browser offers no other certificate
 
-	seen sync.Map // digest of a chain -> Identity
+	seen sync.Map // digest of a chain -> proven
 }
 
 func loadTrust(ownFile, clientFile string) (*trust, error) {
@@ -49,26 +50,46 @@ func loadTrust(ownFile, clientFile string) (*trust, error) {
 	return t, nil
 }
 
-// identify verifies a chain against the agent's own authority, then the configured one.
-func (t *trust) identify(chain []*x509.Certificate, now time.Time) (Identity, error) {
+// proven is the identity of a chain that was verified.
+type proven struct {
+	Identity
+	own bool // it is of the agent's own authority
+}
+
+// identify verifies a chain against the agent's own authority, then the configured one. Only certificates of the former
+// can be revoked here.
+func (t *trust) identify(chain []*x509.Certificate, revoked revokedList, now time.Time) (Identity, error) {
+	found, err := t.verified(chain, now)
+	if err == nil && found.own {
+		err = revoked.check(chain)
+	}
+	if err != nil {
+		return Identity{}, err
+	}
+	return found.Identity, nil
+}
+
+func (t *trust) verified(chain []*x509.Certificate, now time.Time) (proven, error) {
 	digest := chainDigest(chain)
-	if id, ok := t.seen.Load(digest); ok {
-		return id.(Identity), nil
+	if known, ok := t.seen.Load(digest); ok {
+		return known.(proven), nil
 	}
-	id := Identity{
-		Name:   chain[0].Subject.CommonName,
-		Groups: append(slices.Clone(chain[0].Subject.Organization), authenticatedGroup),
-		Via:    "certificate",
-	}
+	id := proven{Identity: Identity{
+		Name:       chain[0].Subject.CommonName,
+		Groups:     append(slices.Clone(chain[0].Subject.Organization), authenticatedGroup),
+		Via:        viaCertificate,
+		Credential: serialOf(chain[0]),
+	}}
 	switch err := verify(chain, t.own, now); {
 	case err == nil:
-		id.Role = organisationRole(chain[0].Subject.Organization)
+		id.own = true
+		id.Role, id.Namespaces = rightsOf(chain[0])
 	case verify(chain, t.client, now) == nil:
 		if slices.Contains(chain[0].Subject.Organization, mastersGroup) {
 			id.Role = RoleAdmin
 		}
 	default:
-		return Identity{}, err
+		return proven{}, err
 	}
 	t.seen.Store(digest, id)
 	return id, nil
@@ -88,14 +109,22 @@ func verify(chain []*x509.Certificate, roots *x509.CertPool, now time.Time) erro
 	return err
 }
 
-func organisationRole(organisations []string) Role {
-	for _, o := range organisations {
-		name, ok := strings.CutPrefix(o, organisationPrefix)
-		if ok && Allow(Role(name), Read) {
-			return Role(name)
+// rightsOf reads the role of a certificate of the agent's own authority, and the namespaces to which it is narrowed. One
+// that is narrowed in a way that does not hold gives no role.
+func rightsOf(cert *x509.Certificate) (Role, []string) {
+	var namespaces []string
+	for _, unit := range cert.Subject.OrganizationalUnit {
+		if namespace, ok := strings.CutPrefix(unit, namespacePrefix); ok {
+			namespaces = append(namespaces, namespace)
 		}
 	}
-	return RoleNone
+	for _, o := range cert.Subject.Organization {
+		name, ok := strings.CutPrefix(o, organisationPrefix)
+		if role := Role(name); ok && Allow(role, Read) && checkNarrowed(role, namespaces) == nil {
+			return role, namespaces
+		}
+	}
+	return RoleNone, nil
 }
 
 func chainDigest(chain []*x509.Certificate) [sha256.Size]byte {

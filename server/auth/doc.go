@@ -36,6 +36,13 @@
 // owner never heard of. There the group system:masters is admin, as in Kubernetes;
 // other callers are known but may do nothing.
 //
+// # Narrowed roles
+//
+// A viewer or an operator may be narrowed to namespaces, by the record of a token or by units "nodal:namespace:<name>" in
+// the subject of a certificate. Each method and each path states its Scope, and scope.go holds callers to it: what names
+// another namespace is refused, and so is what belongs to the whole node. Lists, watches and bundles ask Sees or
+// RequireNamespace about each thing. An admin cannot be narrowed: its pods may take over the machine.
+//
 // # A cluster's users
 //
 // A member of a cluster may ask it about unknown callers (cluster.go): whose a token
@@ -54,6 +61,8 @@
 //	pki/serving.crt serving.key   the listener's certificate (or cert-dir/kubelet.*)
 //	pki/tokens/<name>.json        role and SHA-256 of a token, nothing more
 //	pki/sessions.json             signed-in browsers: owner, and SHA-256 of the cookie
+//	pki/issued.json               client certificates that the node has issued: serial number, name, role, end
+//	pki/revoked.json              the serial numbers of those that no longer count
 //	credentials/<role>.token      the token itself, for its user
 //	credentials/<role>.crt .key   a client certificate
 //
@@ -62,9 +71,9 @@
 // revoked over restarts for as long as their .token file is there, because only a missing
 // .token file makes Bootstrap issue a new one.
 // To rotate a token remove credentials/<name>.token and call Bootstrap again, as
-// each start does: the new token replaces the old. Certificates cannot be revoked
-// one by one: remove pki/ca.crt, and the next Bootstrap makes a new authority and
-// new certificates under it. Call Bootstrap daily as well, so that an agent
+// each start does: the new token replaces the old. RevokeCertificate does for a client certificate
+// what RevokeToken does for a token. To revoke all of them remove pki/ca.crt: the next Bootstrap makes a new
+// authority and new certificates under it. Call Bootstrap daily as well, so that an agent
 // that never restarts renews its certificates; files are read again as they
 // change, and no listener has to restart.
 //

@@ -101,11 +101,16 @@ func methodVerb(method string, verbs map[string]Verb) Verb {
 	if verb, ok := verbs[method]; ok {
 		return verb
 	}
-	// Health and reflection describe the service itself, and every client asks for them.
-	if strings.HasPrefix(method, "/grpc.health.v1.") || strings.HasPrefix(method, "/grpc.reflection.v1") {
+	if isAboutService(method) {
 		return Read
 	}
 	return ""
+}
+
+// isAboutService reports whether a method is about health or reflection. They describe the service itself, and every
+// client asks for them.
+func isAboutService(method string) bool {
+	return strings.HasPrefix(method, "/grpc.health.v1.") || strings.HasPrefix(method, "/grpc.reflection.v1")
 }
 
 func callEvidence(ctx context.Context) evidence {

@@ -66,6 +66,8 @@ const (
 	viaToken     = "token"
 	viaSession   = "session"
 	viaAnonymous = "anonymous"
+
+	viaCertificate = "certificate"
 )
 
 type identityKey struct{}

@@ -36,8 +36,9 @@ const (
 // kept.
 type pass struct {
 	Identity Identity  `json:"identity"`
-	Token    string    `json:"token,omitempty"` // the hash of the token that it hangs on
-	Host     string    `json:"host,omitempty"`  // that the browser knows the node by
+	Token    string    `json:"token,omitempty"`  // the hash of the token that it hangs on
+	Serial   string    `json:"serial,omitempty"` // of the certificate of the node that it hangs on
+	Host     string    `json:"host,omitempty"`   // that the browser knows the node by
 	Expires  time.Time `json:"expires"`
 }
 

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -65,6 +66,15 @@ func (a *Authenticator) judge(ctx context.Context) (key string, judge func(now t
 	case id.Via == viaSession:
 		return "session/" + hashOf(e.session) + "/" + rights, func(now time.Time) error {
 			got, err := a.browser(e, now)
+			if err != nil {
+				return over(err.Error())
+			}
+			return same(got)
+		}
+	case id.Via == viaCertificate:
+		digest := chainDigest(e.certs)
+		return "certificate/" + hex.EncodeToString(digest[:]) + "/" + rights, func(now time.Time) error {
+			got, err := a.certified(e.certs, now)
 			if err != nil {
 				return over(err.Error())
 			}

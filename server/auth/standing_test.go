@@ -21,9 +21,14 @@ import (
 // visit is a request of a browser that has signed in with a token, and its cookie.
 func (f *fixture) visit(t *testing.T, token string) *http.Request {
 	t.Helper()
+	return f.signedIn(t, Proof{Token: token})
+}
+
+func (f *fixture) signedIn(t *testing.T, by Proof) *http.Request {
+	t.Helper()
 	r := httptest.NewRequest("GET", "https://node:10250/exec/default/web/main", nil)
 	r.TLS = &tls.ConnectionState{}
-	cookie, _, err := f.SignIn(r, Proof{Token: token})
+	cookie, _, err := f.SignIn(r, by)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,6 +77,42 @@ func TestWhatIsUnderWayEndsWithWhatItWasOpenedBy(t *testing.T) {
 		}
 		writeGolden(t, path, strings.Replace(string(data), "operator", "viewer", 1))
 	}
+	confine := func(f *fixture, t *testing.T, _ *http.Request) {
+		path := filepath.Join(f.material.TokenDir, "operator.json")
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Error(err)
+		}
+		writeGolden(t, path, strings.Replace(string(data), "}", `,"namespaces":["dev"]}`, 1))
+	}
+	byCertificate := func(f *fixture, t *testing.T) *http.Request {
+		r := httptest.NewRequest("GET", "/exec/default/web/main", nil)
+		r.TLS = &tls.ConnectionState{PeerCertificates: chain(t, filepath.Join(f.root, "credentials", "operator"))}
+		return r
+	}
+	byItsSession := func(f *fixture, t *testing.T) *http.Request {
+		ctx, _, err := f.identified(t.Context(), requestEvidence(byCertificate(f, t)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		code, _, err := f.IssueCode(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f.signedIn(t, Proof{Code: code})
+	}
+	revokeCertificate := func(f *fixture, t *testing.T, _ *http.Request) {
+		serial := serialOf(chain(t, filepath.Join(f.root, "credentials", "operator"))[0])
+		if _, err := f.RevokeCertificate(t.Context(), serial); err != nil {
+			t.Error(err)
+		}
+	}
+	byOldCertificate := func(f *fixture, t *testing.T) *http.Request {
+		r := byCertificate(f, t)
+		r.TLS.PeerCertificates = f.client(t, "nodal:operator")
+		time.Sleep(leafLife - 2*time.Second)
+		return r
+	}
 	signOut := func(f *fixture, t *testing.T, r *http.Request) {
 		if _, err := f.SignOut(r); err != nil {
 			t.Error(err)
@@ -108,6 +149,10 @@ func TestWhatIsUnderWayEndsWithWhatItWasOpenedBy(t *testing.T) {
 		{"a token that expires", soon, nothing, 2 * time.Second, `token "ci" has expired`},
 		{"a token that was replaced", byToken, demote, time.Second, "the token was revoked"},
 		{"a token whose role is narrowed by hand", byToken, narrow, time.Second, "the rights of the caller have changed"},
+		{"a token that is narrowed to a namespace by hand", byToken, confine, time.Second, "the rights of the caller have changed"},
+		{"a certificate that is revoked, at once", byCertificate, revokeCertificate, 0, "the certificate was revoked"},
+		{"a certificate that expires", byOldCertificate, nothing, 2 * time.Second, "x509: certificate has expired"},
+		{"a session whose certificate is revoked, at once", byItsSession, revokeCertificate, 0, "the session is over: its certificate was revoked"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

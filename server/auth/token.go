@@ -56,6 +56,9 @@ func loadToken(path, name string, now time.Time) (*knownToken, error) {
 	if !Allow(record.Role, Read) {
 		return nil, fmt.Errorf("read token record %s: unknown role %q", path, record.Role)
 	}
+	if err := checkNarrowed(record.Role, record.Namespaces); err != nil {
+		return nil, fmt.Errorf("read token record %s: %w", path, err)
+	}
 	return &knownToken{
 		id: Identity{
 			Name:       name,
@@ -63,6 +66,7 @@ func loadToken(path, name string, now time.Time) (*knownToken, error) {
 			Groups:     []string{organisationPrefix + string(record.Role), authenticatedGroup},
 			Via:        viaToken,
 			Credential: tokenID(hash),
+			Namespaces: record.Namespaces,
 		},
 		hash:   [sha256.Size]byte(hash),
 		record: record,

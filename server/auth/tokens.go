@@ -52,9 +52,10 @@ func (t *knownToken) shown(now time.Time) Token {
 
 // NewToken describes a token to be made.
 type NewToken struct {
-	Name     string
-	Role     Role
-	Lifetime time.Duration // zero: without an end
+	Name       string
+	Role       Role
+	Namespaces []string      // narrows the role; none: the whole node
+	Lifetime   time.Duration // zero: without an end
 }
 
 // CreateToken makes a token and returns it with its secret, which is kept nowhere. The name has to be free, or that of
@@ -79,6 +80,7 @@ func (a *Authenticator) CreateToken(ctx context.Context, wanted NewToken) (secre
 	}
 	creator, _ := From(ctx)
 	record := tokenRecord{Role: wanted.Role, Created: now.UTC(), CreatedBy: creator.Name}
+	record.Namespaces = slices.Compact(slices.Sorted(slices.Values(wanted.Namespaces)))
 	if wanted.Lifetime > 0 {
 		record.Expires = now.Add(wanted.Lifetime).UTC()
 	}
@@ -98,6 +100,9 @@ func (t NewToken) check() error {
 	}
 	if !Allow(t.Role, Read) {
 		return fmt.Errorf("token %q: role %q is none of viewer, operator, admin: %w", t.Name, t.Role, node.ErrInvalid)
+	}
+	if err := checkNarrowed(t.Role, t.Namespaces); err != nil {
+		return fmt.Errorf("token %q: %w", t.Name, err)
 	}
 	if t.Lifetime < 0 {
 		return fmt.Errorf("token %q: lifetime %s: must be greater than 0: %w", t.Name, t.Lifetime, node.ErrInvalid)

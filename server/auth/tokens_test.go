@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -103,6 +104,10 @@ func TestWhatCannotBeCreated(t *testing.T) {
 		{"one of a first token's name", NewToken{Name: "admin", Role: RoleAdmin}, node.ErrConflict},
 		{"a role that is none", NewToken{Name: "x", Role: "root"}, node.ErrInvalid},
 		{"no role", NewToken{Name: "x"}, node.ErrInvalid},
+		{"an admin of some namespaces", NewToken{Name: "x", Role: RoleAdmin, Namespaces: []string{"dev"}}, node.ErrInvalid},
+		{"a namespace that is none", NewToken{Name: "x", Role: RoleViewer, Namespaces: []string{"dev", ""}}, node.ErrInvalid},
+		{"all namespaces by a star", NewToken{Name: "x", Role: RoleViewer, Namespaces: []string{"*"}}, node.ErrInvalid},
+		{"more namespaces than a request looks through", NewToken{Name: "x", Role: RoleViewer, Namespaces: slices.Repeat([]string{"dev"}, 65)}, node.ErrInvalid},
 		{"one that has expired already", NewToken{Name: "x", Role: RoleViewer, Lifetime: -time.Second}, node.ErrInvalid},
 		{"no name", NewToken{Role: RoleViewer}, node.ErrInvalid},
 		{"a name that leads out of the directory", NewToken{Name: "../x", Role: RoleViewer}, node.ErrInvalid},
@@ -206,6 +211,25 @@ func TestATokenInAQueryIsNoCredential(t *testing.T) {
 		if id, err := f.identify(t.Context(), requestEvidence(r)); err == nil {
 			t.Errorf("?%s= makes the caller %+v", name, id)
 		}
+	}
+}
+
+func TestARecordThatNarrowsAnAdminDoesNotCount(t *testing.T) {
+	f := newFixture(t, nil)
+	secret := f.created(t, NewToken{Name: "ci", Role: RoleOperator, Namespaces: []string{"test", "dev", "dev"}})
+	id, err := f.identify(t.Context(), evidence{authorization: "Bearer " + secret})
+	if err != nil || !slices.Equal(id.Namespaces, []string{"dev", "test"}) {
+		t.Errorf("got %+v, %v; want one of dev and test", id, err)
+	}
+	path := filepath.Join(f.material.TokenDir, "ci.json")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeGolden(t, path, strings.Replace(string(data), "operator", "admin", 1))
+	f.tokens.renew(time.Now())
+	if id, err := f.identify(t.Context(), evidence{authorization: "Bearer " + secret}); err == nil {
+		t.Errorf("got %+v, want the record refused", id)
 	}
 }
 

@@ -70,6 +70,8 @@ type user struct {
 	Can  []auth.Verb `json:"can"`
 	// Live reports whether there are watches and logs. The read-only port has none.
 	Live bool `json:"live"`
+	// Namespaces are those to which the role is narrowed.
+	Namespaces []string `json:"namespaces,omitempty"`
 }
 
 func showUser(w http.ResponseWriter, r *http.Request, on method.Listeners) {
@@ -78,7 +80,7 @@ func showUser(w http.ResponseWriter, r *http.Request, on method.Listeners) {
 }
 
 func writeUser(w http.ResponseWriter, id auth.Identity, on method.Listeners) {
-	me := user{Name: id.Name, Role: id.Role, Via: id.Via, Can: []auth.Verb{}, Live: on == method.Full}
+	me := user{Name: id.Name, Role: id.Role, Via: id.Via, Can: []auth.Verb{}, Live: on == method.Full, Namespaces: id.Namespaces}
 	for _, verb := range []auth.Verb{auth.Read, auth.Write, auth.Exec, auth.Admin} {
 		if auth.Allow(id.Role, verb) && (on == method.Full || verb == auth.Read) {
 			me.Can = append(me.Can, verb)

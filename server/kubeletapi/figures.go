@@ -10,6 +10,7 @@ import (
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 
 	"nodal/node"
+	"nodal/server/auth"
 	"nodal/server/metrics"
 	"nodal/server/wire"
 )
@@ -76,12 +77,27 @@ func (f Figures) summary(w http.ResponseWriter, r *http.Request) {
 	if few {
 		found = cpuAndMemory(found)
 	}
-	body, err := json.Marshal(found)
+	body, err := json.Marshal(seenBy(r.Context(), found))
 	if err != nil {
 		wire.WriteText(w, http.StatusInternalServerError, err.Error())
 		return
 	}
 	wire.WriteJSON(w, body)
+}
+
+// seenBy leaves out the figures of pods that the caller does not see, and those of the node for a caller that does not
+// see all of them.
+func seenBy(ctx context.Context, whole *statsapi.Summary) *statsapi.Summary {
+	if auth.RequireNode(ctx) == nil {
+		return whole
+	}
+	seen := &statsapi.Summary{Node: statsapi.NodeStats{NodeName: whole.Node.NodeName}, Pods: []statsapi.PodStats{}}
+	for _, p := range whole.Pods {
+		if auth.Sees(ctx, p.PodRef.Namespace) {
+			seen.Pods = append(seen.Pods, p)
+		}
+	}
+	return seen
 }
 
 // cpuAndMemory leaves out the figures that autoscalers do not read.

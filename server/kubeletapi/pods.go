@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/node"
+	"nodal/server/auth"
 	"nodal/server/wire"
 )
 
@@ -54,6 +55,9 @@ func (p Pods) running(w http.ResponseWriter, r *http.Request) {
 	}
 	list := corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}, Items: []corev1.Pod{}}
 	for _, key := range slices.SortedFunc(maps.Keys(found), node.Key.Compare) {
+		if !auth.Sees(r.Context(), key.Namespace) {
+			continue
+		}
 		list.Items = append(list.Items, runningAt(key, found[key])...)
 	}
 	body, err := json.Marshal(&list)

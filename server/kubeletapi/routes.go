@@ -19,11 +19,12 @@ type Config struct {
 	Process Process
 }
 
-// Route is one path. Its handler expects that the right was checked.
+// Route is one path. Its handler expects that right and scope were checked.
 type Route struct {
 	Method  string // or AnyMethod
 	Pattern string
 	Right   auth.Verb
+	Scope   auth.Scope
 	On      method.Listeners
 	Handler http.HandlerFunc
 	Body    bool // has to be read whole before the handler runs
@@ -47,38 +48,38 @@ const (
 func Routes(cfg Config) []Route {
 	process := &cfg.Process
 	table := []Route{
-		{"GET", attachPath, auth.Exec, method.Full, cfg.Streams.attach, false},
-		{"POST", attachPath, auth.Exec, method.Full, cfg.Streams.attach, false},
-		{"GET", attachPathUID, auth.Exec, method.Full, cfg.Streams.attach, false},
-		{"POST", attachPathUID, auth.Exec, method.Full, cfg.Streams.attach, false},
-		{"GET", "/configz", auth.Read, method.Full, process.configz, false},
-		{"GET", "/containerLogs/{namespace}/{pod}/{container}", auth.Read, method.Full, cfg.Logs.read, false},
-		{"PUT", "/debug/flags/v", auth.Admin, method.Full, process.setVerbosity, true},
-		{"GET", "/debug/pprof/", auth.Admin, method.Full, process.profile, false},
-		{"GET", "/debug/pprof/{profile}", auth.Admin, method.Full, process.profile, false},
-		{"GET", execPath, auth.Exec, method.Full, cfg.Streams.exec, false},
-		{"POST", execPath, auth.Exec, method.Full, cfg.Streams.exec, false},
-		{"GET", execPathUID, auth.Exec, method.Full, cfg.Streams.exec, false},
-		{"POST", execPathUID, auth.Exec, method.Full, cfg.Streams.exec, false},
-		{"GET", "/flagz", auth.Read, method.Full, process.flagz, false},
-		{AnyMethod, "/healthz", auth.Read, method.Every, cfg.Health.all, false},
-		{AnyMethod, "/healthz/{check}", auth.Read, method.Every, cfg.Health.one, false},
-		{"GET", "/metrics", auth.Read, method.Reads, cfg.Figures.agent, false},
-		{"GET", "/metrics/cadvisor", auth.Read, method.Reads, cfg.Figures.cadvisor, false},
-		{"GET", "/metrics/probes", auth.Read, method.Reads, cfg.Figures.probes, false},
-		{"GET", "/metrics/resource", auth.Read, method.Reads, cfg.Figures.resource, false},
-		{"GET", "/openapi.json", auth.Read, method.Reads, document, false},
-		{"GET", "/pods", auth.Read, method.Reads, cfg.Pods.list, false},
-		{"GET", forwardPath, auth.Exec, method.Full, cfg.Streams.portForward, false},
-		{"POST", forwardPath, auth.Exec, method.Full, cfg.Streams.portForward, false},
-		{"GET", forwardPathUID, auth.Exec, method.Full, cfg.Streams.portForward, false},
-		{"POST", forwardPathUID, auth.Exec, method.Full, cfg.Streams.portForward, false},
-		{"POST", runPath, auth.Exec, method.Full, cfg.Streams.run, true},
-		{"POST", runPathUID, auth.Exec, method.Full, cfg.Streams.run, true},
-		{"GET", "/runningpods/", auth.Read, method.Full, cfg.Pods.running, false},
-		{"GET", "/stats/summary", auth.Read, method.Reads, cfg.Figures.summary, false},
-		{"POST", "/stats/summary", auth.Read, method.Full, cfg.Figures.summary, false},
-		{"GET", "/statusz", auth.Read, method.Full, process.statusz, false},
+		{"GET", attachPath, auth.Exec, auth.OneNamespace, method.Full, cfg.Streams.attach, false},
+		{"POST", attachPath, auth.Exec, auth.OneNamespace, method.Full, cfg.Streams.attach, false},
+		{"GET", attachPathUID, auth.Exec, auth.OneNamespace, method.Full, cfg.Streams.attach, false},
+		{"POST", attachPathUID, auth.Exec, auth.OneNamespace, method.Full, cfg.Streams.attach, false},
+		{"GET", "/configz", auth.Read, auth.WholeNode, method.Full, process.configz, false},
+		{"GET", "/containerLogs/{namespace}/{pod}/{container}", auth.Read, auth.OneNamespace, method.Full, cfg.Logs.read, false},
+		{"PUT", "/debug/flags/v", auth.Admin, auth.WholeNode, method.Full, process.setVerbosity, true},
+		{"GET", "/debug/pprof/", auth.Admin, auth.WholeNode, method.Full, process.profile, false},
+		{"GET", "/debug/pprof/{profile}", auth.Admin, auth.WholeNode, method.Full, process.profile, false},
+		{"GET", execPath, auth.Exec, auth.OneNamespace, method.Full, cfg.Streams.exec, false},
+		{"POST", execPath, auth.Exec, auth.OneNamespace, method.Full, cfg.Streams.exec, false},
+		{"GET", execPathUID, auth.Exec, auth.OneNamespace, method.Full, cfg.Streams.exec, false},
+		{"POST", execPathUID, auth.Exec, auth.OneNamespace, method.Full, cfg.Streams.exec, false},
+		{"GET", "/flagz", auth.Read, auth.WholeNode, method.Full, process.flagz, false},
+		{AnyMethod, "/healthz", auth.Read, auth.Everyone, method.Every, cfg.Health.all, false},
+		{AnyMethod, "/healthz/{check}", auth.Read, auth.Everyone, method.Every, cfg.Health.one, false},
+		{"GET", "/metrics", auth.Read, auth.WholeNode, method.Reads, cfg.Figures.agent, false},
+		{"GET", "/metrics/cadvisor", auth.Read, auth.WholeNode, method.Reads, cfg.Figures.cadvisor, false},
+		{"GET", "/metrics/probes", auth.Read, auth.WholeNode, method.Reads, cfg.Figures.probes, false},
+		{"GET", "/metrics/resource", auth.Read, auth.WholeNode, method.Reads, cfg.Figures.resource, false},
+		{"GET", "/openapi.json", auth.Read, auth.Everyone, method.Reads, document, false},
+		{"GET", "/pods", auth.Read, auth.SomeNamespaces, method.Reads, cfg.Pods.list, false},
+		{"GET", forwardPath, auth.Exec, auth.OneNamespace, method.Full, cfg.Streams.portForward, false},
+		{"POST", forwardPath, auth.Exec, auth.OneNamespace, method.Full, cfg.Streams.portForward, false},
+		{"GET", forwardPathUID, auth.Exec, auth.OneNamespace, method.Full, cfg.Streams.portForward, false},
+		{"POST", forwardPathUID, auth.Exec, auth.OneNamespace, method.Full, cfg.Streams.portForward, false},
+		{"POST", runPath, auth.Exec, auth.OneNamespace, method.Full, cfg.Streams.run, true},
+		{"POST", runPathUID, auth.Exec, auth.OneNamespace, method.Full, cfg.Streams.run, true},
+		{"GET", "/runningpods/", auth.Read, auth.SomeNamespaces, method.Full, cfg.Pods.running, false},
+		{"GET", "/stats/summary", auth.Read, auth.SomeNamespaces, method.Reads, cfg.Figures.summary, false},
+		{"POST", "/stats/summary", auth.Read, auth.SomeNamespaces, method.Full, cfg.Figures.summary, false},
+		{"GET", "/statusz", auth.Read, auth.WholeNode, method.Full, process.statusz, false},
 	}
 	process.paths = firstWords(table)
 	return table

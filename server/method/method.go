@@ -46,6 +46,7 @@ func (l Listeners) String() string {
 type Method struct {
 	Name    string // in full, as gRPC has it: "/node.v1.PodsService/GetPod"
 	Right   auth.Verb
+	Scope   auth.Scope
 	On      Listeners
 	Kind    string // of the objects that it is about; empty if the request says it
 	Changes bool   // something on the node, or runs a command
@@ -92,7 +93,16 @@ func Rights(all []Method) map[string]auth.Verb {
 	return rights
 }
 
-// read returns a method of the protos. It has to state its right and its listeners.
+// Scopes maps each method's full name to its scope.
+func Scopes(all []Method) map[string]auth.Scope {
+	scopes := map[string]auth.Scope{}
+	for _, m := range all {
+		scopes[m.Name] = m.Scope
+	}
+	return scopes
+}
+
+// read returns a method of the protos. It has to state its right, its listeners and its scope.
 func read(d protoreflect.MethodDescriptor) (Method, error) {
 	m := Method{
 		Name:   fmt.Sprintf("/%s/%s", d.Parent().FullName(), d.Name()),
@@ -113,6 +123,13 @@ func read(d protoreflect.MethodDescriptor) (Method, error) {
 		return m, fmt.Errorf("method %s: no kind of object is stated; add option (node.v1.kind) to its service", m.Name)
 	}
 	m.Changes = m.Right != auth.Read && !slices.ContainsFunc(m.Paths, func(p Path) bool { return p.Verb == http.MethodGet })
+	if m.Scope, known = scopeOf(options); !known {
+		return m, fmt.Errorf("method %s: no scope is stated; add option (node.v1.scope) to its proto", m.Name)
+	}
+	named, byName := auth.NamespaceField(d.Input()) != nil, m.Scope == auth.OneNamespace || m.Scope == auth.SomeNamespaces
+	if named != byName && m.Scope != auth.WholeNode {
+		return m, fmt.Errorf("method %s: its scope is %q, which does not fit whether its requests name a namespace", m.Name, m.Scope)
+	}
 	if m.On&ReadOnly != 0 && m.Right != auth.Read {
 		return m, fmt.Errorf("method %s: the read-only port asks for no credential and cannot serve right %q; use LISTENERS_FULL", m.Name, m.Right)
 	}
@@ -138,6 +155,22 @@ func rightOf(r nodev1.Right) (auth.Verb, bool) {
 		return auth.Exec, true
 	case nodev1.Right_RIGHT_ADMIN:
 		return auth.Admin, true
+	}
+	return "", false
+}
+
+func scopeOf(options proto.Message) (auth.Scope, bool) {
+	switch stated, _ := proto.GetExtension(options, nodev1.E_Scope).(nodev1.Scope); stated {
+	case nodev1.Scope_SCOPE_NAMESPACE:
+		return auth.OneNamespace, true
+	case nodev1.Scope_SCOPE_NAMESPACES:
+		return auth.SomeNamespaces, true
+	case nodev1.Scope_SCOPE_MANIFESTS:
+		return auth.Manifests, true
+	case nodev1.Scope_SCOPE_NODE:
+		return auth.WholeNode, true
+	case nodev1.Scope_SCOPE_EVERYONE:
+		return auth.Everyone, true
 	}
 	return "", false
 }

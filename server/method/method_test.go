@@ -13,7 +13,7 @@ import (
 	"nodal/server/auth"
 )
 
-func TestEveryMethodStatesItsRightAndItsListeners(t *testing.T) {
+func TestEveryMethodStatesItsRightItsListenersAndItsScope(t *testing.T) {
 	all, err := All()
 	if err != nil {
 		t.Fatal(err)
@@ -21,34 +21,41 @@ func TestEveryMethodStatesItsRightAndItsListeners(t *testing.T) {
 	if got, want := len(Rights(all)), len(all); got != want || want == 0 {
 		t.Errorf("got rights of %d methods, want those of %d", got, want)
 	}
+	if got, want := len(Scopes(all)), len(all); got != want {
+		t.Errorf("got scopes of %d methods, want those of %d", got, want)
+	}
 }
 
-func TestAMethodWithoutRightOrListenersIsRefused(t *testing.T) {
-	options := func(right nodev1.Right, on nodev1.Listeners) *descriptorpb.MethodOptions {
+func TestAMethodThatDoesNotStateHowItIsGuardedIsRefused(t *testing.T) {
+	options := func(right nodev1.Right, on nodev1.Listeners, scope nodev1.Scope) *descriptorpb.MethodOptions {
 		o := &descriptorpb.MethodOptions{}
 		proto.SetExtension(o, nodev1.E_Right, right)
 		proto.SetExtension(o, nodev1.E_Listeners, on)
+		proto.SetExtension(o, nodev1.E_Scope, scope)
 		return o
 	}
-	const full = nodev1.Listeners_LISTENERS_FULL
+	const full, whole = nodev1.Listeners_LISTENERS_FULL, nodev1.Scope_SCOPE_NODE
 	for _, c := range []struct {
 		name    string
 		options *descriptorpb.MethodOptions
 		want    string
 	}{
 		{"nothing", nil, "no right"},
-		{"listeners alone", options(nodev1.Right_RIGHT_UNSPECIFIED, full), "no right"},
-		{"a right alone", options(nodev1.Right_RIGHT_READ, 0), "no listeners"},
-		{"a right that is not known", options(99, full), "no right"},
-		{"listeners that are not known", options(nodev1.Right_RIGHT_READ, 99), "no listeners"},
-		{"a write to anybody", options(nodev1.Right_RIGHT_WRITE, nodev1.Listeners_LISTENERS_READS), "the read-only port"},
-		{"both", options(nodev1.Right_RIGHT_EXEC, full), ""},
+		{"listeners alone", options(nodev1.Right_RIGHT_UNSPECIFIED, full, whole), "no right"},
+		{"a right alone", options(nodev1.Right_RIGHT_READ, 0, whole), "no listeners"},
+		{"a right that is not known", options(99, full, whole), "no right"},
+		{"listeners that are not known", options(nodev1.Right_RIGHT_READ, 99, whole), "no listeners"},
+		{"no scope", options(nodev1.Right_RIGHT_READ, full, 0), "no scope"},
+		{"a scope that is not known", options(nodev1.Right_RIGHT_READ, full, 99), "no scope"},
+		{"the scope of a namespace that no request names", options(nodev1.Right_RIGHT_READ, full, nodev1.Scope_SCOPE_NAMESPACE), "its scope"},
+		{"a write to anybody", options(nodev1.Right_RIGHT_WRITE, nodev1.Listeners_LISTENERS_READS, whole), "the read-only port"},
+		{"all", options(nodev1.Right_RIGHT_EXEC, full, whole), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m, err := read(made(t, "Pod", c.options))
 			switch {
-			case c.want == "" && (err != nil || m.Right != auth.Exec || m.On != Full):
-				t.Errorf("got %+v, %v, want the right exec on full", m, err)
+			case c.want == "" && (err != nil || m.Right != auth.Exec || m.On != Full || m.Scope != auth.WholeNode):
+				t.Errorf("got %+v, %v, want the right exec on full, of the whole node", m, err)
 			case c.want != "" && (err == nil || !strings.Contains(err.Error(), "/x.S/Do: "+c.want)):
 				t.Errorf("got %v, want /x.S/Do and %q", err, c.want)
 			}

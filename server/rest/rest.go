@@ -71,6 +71,7 @@ func New(conn grpc.ClientConnInterface, limits wire.BodyLimits) (*Handlers, erro
 		nodev1.RegisterNodeServiceHandlerClient(ctx, mux, nodev1.NewNodeServiceClient(conn)),
 		nodev1.RegisterTokensServiceHandlerClient(ctx, mux, nodev1.NewTokensServiceClient(conn)),
 		nodev1.RegisterAuditServiceHandlerClient(ctx, mux, nodev1.NewAuditServiceClient(conn)),
+		nodev1.RegisterCertificatesServiceHandlerClient(ctx, mux, nodev1.NewCertificatesServiceClient(conn)),
 	)
 	if err != nil {
 		return nil, err

@@ -20,6 +20,7 @@ type Console struct {
 // verbs are the verbs by their word. Each returns the exit code of the process.
 var verbs = map[string]func(args []string, c Console) int{
 	"audit":                  runAudit,
+	"certificate":            runCertificate,
 	"check":                  runCheck,
 	"clean":                  runClean,
 	"images":                 runImages,

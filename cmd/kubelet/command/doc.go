@@ -1,6 +1,7 @@
 // Package command holds the verbs of the kubelet's command line: what the binary does besides being the agent.
 //
 //	audit              prints entries of the audit log
+//	certificate        lists and revokes client certificates of the node's authority
 //	check              lists what this machine lacks for running containers
 //	clean              removes a node from this machine
 //	images             lists, imports and removes the node's images
@@ -9,8 +10,8 @@
 //	ui                 prints a link to the dashboard
 //	unpack-runtime     unpacks containerd in a child process of the agent
 //
-// There is one file a verb. The audit, images, token and ui verbs are clients of a running agent's API. The check and
-// clean verbs read the agent's own flags, because they are about the agent's node.
+// There is one file a verb. The audit, certificate, images, token and ui verbs are clients of a running agent's API. The
+// check and clean verbs read the agent's own flags, because they are about the agent's node.
 //
 // Start reading at Run in command.go.
 package command

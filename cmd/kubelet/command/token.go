@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,9 +29,10 @@ Flags:
 // tokenCommand is a client of the node API. It runs beside the agent.
 type tokenCommand struct {
 	Console
-	client  nodev1.TokensServiceClient
-	role    string
-	expires string
+	client     nodev1.TokensServiceClient
+	role       string
+	namespaces []string
+	expires    string
 }
 
 // runToken runs the command that the words after "token" name.
@@ -41,6 +43,7 @@ func runToken(args []string, c Console) int {
 	flags.Usage = func() { fmt.Fprint(c.Err, tokenUsage, flags.FlagUsages()) }
 	socket := flags.String("socket", config.DefaultSocket, "unix socket `path` of the node API")
 	flags.StringVar(&cmd.role, "role", "", "create: viewer, operator or admin")
+	flags.StringSliceVar(&cmd.namespaces, "namespace", nil, "create: narrow the role to `namespaces`, such as dev,test (default: the whole node)")
 	flags.StringVar(&cmd.expires, "expires", "30d", "create: how `long` the token is valid, such as 24h or 90d; never for one without an end")
 	if err := flags.Parse(args); errors.Is(err, pflag.ErrHelp) {
 		return 0
@@ -64,7 +67,7 @@ func (cmd *tokenCommand) choose(flags *pflag.FlagSet) (func(context.Context) err
 	if len(words) == 0 {
 		return nil, errors.New("command missing: want create, list or revoke")
 	}
-	for _, flag := range []string{"role", "expires"} {
+	for _, flag := range []string{"role", "namespace", "expires"} {
 		if flags.Changed(flag) && words[0] != "create" {
 			return nil, fmt.Errorf("--%s is a flag of create, not of %s", flag, words[0])
 		}
@@ -112,14 +115,24 @@ func lifetimeOf(text string) (*durationpb.Duration, error) {
 
 // create prints the secret alone to standard output, so that a script can keep it.
 func (cmd *tokenCommand) create(ctx context.Context, name string, lifetime *durationpb.Duration) error {
-	made, err := cmd.client.CreateToken(ctx, &nodev1.CreateTokenRequest{Name: name, Role: cmd.role, Lifetime: lifetime})
+	made, err := cmd.client.CreateToken(ctx, &nodev1.CreateTokenRequest{
+		Name: name, Role: cmd.role, Namespaces: cmd.namespaces, Lifetime: lifetime,
+	})
 	if err != nil {
 		return err
 	}
 	t := made.GetToken()
-	fmt.Fprintf(cmd.Err, "token %q, %s, %s; its secret is not shown again:\n", t.GetName(), t.GetRole(), ending(t))
+	fmt.Fprintf(cmd.Err, "token %q, %s%s, %s; its secret is not shown again:\n", t.GetName(), t.GetRole(), within(t, " of namespace "), ending(t))
 	fmt.Fprintln(cmd.Out, made.GetSecret())
 	return nil
+}
+
+// within names the namespaces of a narrowed role.
+func within(t *nodev1.Token, before string) string {
+	if len(t.GetNamespaces()) == 0 {
+		return ""
+	}
+	return before + strings.Join(t.GetNamespaces(), ",")
 }
 
 func ending(t *nodev1.Token) string {
@@ -135,13 +148,13 @@ func (cmd *tokenCommand) list(ctx context.Context) error {
 		return err
 	}
 	table := tabwriter.NewWriter(cmd.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "NAME\tROLE\tCREATED\tBY\tEXPIRES\tLAST USED\tID")
+	fmt.Fprintln(table, "NAME\tROLE\tNAMESPACES\tCREATED\tBY\tEXPIRES\tLAST USED\tID")
 	for _, t := range reply.GetTokens() {
 		expires := localTime(t.GetExpiresAt(), "never")
 		if t.GetExpired() {
 			expires += " (expired)"
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", t.GetName(), t.GetRole(), localTime(t.GetCreatedAt(), "-"),
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", t.GetName(), t.GetRole(), cmp.Or(within(t, ""), "all"), localTime(t.GetCreatedAt(), "-"),
 			orDash(t.GetCreatedBy()), expires, localTime(t.GetLastUsedAt(), "-"), t.GetId())
 	}
 	return table.Flush()
@@ -162,9 +175,4 @@ func localTime(t *timestamppb.Timestamp, without string) string {
 	return t.AsTime().Local().Format(time.DateTime)
 }
 
-func orDash(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
-}
+func orDash(text string) string { return cmp.Or(text, "-") }

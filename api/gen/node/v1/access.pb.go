@@ -134,6 +134,71 @@ func (Listeners) EnumDescriptor() ([]byte, []int) {
 	return file_node_v1_access_proto_rawDescGZIP(), []int{1}
 }
 
+// Scope says what a method means for a caller whose role is narrowed to namespaces.
+type Scope int32
+
+const (
+	Scope_SCOPE_UNSPECIFIED Scope = 0
+	// The request names one namespace, which has to be one of the caller's.
+	Scope_SCOPE_NAMESPACE Scope = 1
+	// The request may name a namespace, which has to be one of the caller's. If it names none, the answer is about the
+	// caller's namespaces alone.
+	Scope_SCOPE_NAMESPACES Scope = 2
+	// The request holds manifests, each of which has to be of one of the caller's namespaces.
+	Scope_SCOPE_MANIFESTS Scope = 3
+	// The method is about the whole node. Such a caller is refused.
+	Scope_SCOPE_NODE Scope = 4
+	// The answer is the same for every caller.
+	Scope_SCOPE_EVERYONE Scope = 5
+)
+
+// Enum value maps for Scope.
+var (
+	Scope_name = map[int32]string{
+		0: "SCOPE_UNSPECIFIED",
+		1: "SCOPE_NAMESPACE",
+		2: "SCOPE_NAMESPACES",
+		3: "SCOPE_MANIFESTS",
+		4: "SCOPE_NODE",
+		5: "SCOPE_EVERYONE",
+	}
+	Scope_value = map[string]int32{
+		"SCOPE_UNSPECIFIED": 0,
+		"SCOPE_NAMESPACE":   1,
+		"SCOPE_NAMESPACES":  2,
+		"SCOPE_MANIFESTS":   3,
+		"SCOPE_NODE":        4,
+		"SCOPE_EVERYONE":    5,
+	}
+)
+
+func (x Scope) Enum() *Scope {
+	p := new(Scope)
+	*p = x
+	return p
+}
+
+func (x Scope) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Scope) Descriptor() protoreflect.EnumDescriptor {
+	return file_node_v1_access_proto_enumTypes[2].Descriptor()
+}
+
+func (Scope) Type() protoreflect.EnumType {
+	return &file_node_v1_access_proto_enumTypes[2]
+}
+
+func (x Scope) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Scope.Descriptor instead.
+func (Scope) EnumDescriptor() ([]byte, []int) {
+	return file_node_v1_access_proto_rawDescGZIP(), []int{2}
+}
+
 var file_node_v1_access_proto_extTypes = []protoimpl.ExtensionInfo{
 	{
 		ExtendedType:  (*descriptorpb.MethodOptions)(nil),
@@ -152,6 +217,14 @@ var file_node_v1_access_proto_extTypes = []protoimpl.ExtensionInfo{
 		Filename:      "node/v1/access.proto",
 	},
 	{
+		ExtendedType:  (*descriptorpb.MethodOptions)(nil),
+		ExtensionType: (*Scope)(nil),
+		Field:         50003,
+		Name:          "node.v1.scope",
+		Tag:           "varint,50003,opt,name=scope,enum=node.v1.Scope",
+		Filename:      "node/v1/access.proto",
+	},
+	{
 		ExtendedType:  (*descriptorpb.ServiceOptions)(nil),
 		ExtensionType: (*string)(nil),
 		Field:         50003,
@@ -167,6 +240,8 @@ var (
 	E_Right = &file_node_v1_access_proto_extTypes[0]
 	// optional node.v1.Listeners listeners = 50002;
 	E_Listeners = &file_node_v1_access_proto_extTypes[1]
+	// optional node.v1.Scope scope = 50003;
+	E_Scope = &file_node_v1_access_proto_extTypes[2]
 )
 
 // Extension fields to descriptorpb.ServiceOptions.
@@ -175,7 +250,7 @@ var (
 	// name the kind, or hold manifests, states none.
 	//
 	// optional string kind = 50003;
-	E_Kind = &file_node_v1_access_proto_extTypes[2]
+	E_Kind = &file_node_v1_access_proto_extTypes[3]
 )
 
 var File_node_v1_access_proto protoreflect.FileDescriptor
@@ -194,9 +269,18 @@ const file_node_v1_access_proto_rawDesc = "" +
 	"\tListeners\x12\x19\n" +
 	"\x15LISTENERS_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eLISTENERS_FULL\x10\x01\x12\x13\n" +
-	"\x0fLISTENERS_READS\x10\x02:F\n" +
+	"\x0fLISTENERS_READS\x10\x02*\x82\x01\n" +
+	"\x05Scope\x12\x15\n" +
+	"\x11SCOPE_UNSPECIFIED\x10\x00\x12\x13\n" +
+	"\x0fSCOPE_NAMESPACE\x10\x01\x12\x14\n" +
+	"\x10SCOPE_NAMESPACES\x10\x02\x12\x13\n" +
+	"\x0fSCOPE_MANIFESTS\x10\x03\x12\x0e\n" +
+	"\n" +
+	"SCOPE_NODE\x10\x04\x12\x12\n" +
+	"\x0eSCOPE_EVERYONE\x10\x05:F\n" +
 	"\x05right\x12\x1e.google.protobuf.MethodOptions\x18ц\x03 \x01(\x0e2\x0e.node.v1.RightR\x05right:R\n" +
-	"\tlisteners\x12\x1e.google.protobuf.MethodOptions\x18҆\x03 \x01(\x0e2\x12.node.v1.ListenersR\tlisteners:5\n" +
+	"\tlisteners\x12\x1e.google.protobuf.MethodOptions\x18҆\x03 \x01(\x0e2\x12.node.v1.ListenersR\tlisteners:F\n" +
+	"\x05scope\x12\x1e.google.protobuf.MethodOptions\x18ӆ\x03 \x01(\x0e2\x0e.node.v1.ScopeR\x05scope:5\n" +
 	"\x04kind\x12\x1f.google.protobuf.ServiceOptions\x18ӆ\x03 \x01(\tR\x04kindB\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
 
 var (
@@ -211,23 +295,26 @@ func file_node_v1_access_proto_rawDescGZIP() []byte {
 	return file_node_v1_access_proto_rawDescData
 }
 
-var file_node_v1_access_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_node_v1_access_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
 var file_node_v1_access_proto_goTypes = []any{
 	(Right)(0),                          // 0: node.v1.Right
 	(Listeners)(0),                      // 1: node.v1.Listeners
-	(*descriptorpb.MethodOptions)(nil),  // 2: google.protobuf.MethodOptions
-	(*descriptorpb.ServiceOptions)(nil), // 3: google.protobuf.ServiceOptions
+	(Scope)(0),                          // 2: node.v1.Scope
+	(*descriptorpb.MethodOptions)(nil),  // 3: google.protobuf.MethodOptions
+	(*descriptorpb.ServiceOptions)(nil), // 4: google.protobuf.ServiceOptions
 }
 var file_node_v1_access_proto_depIdxs = []int32{
-	2, // 0: node.v1.right:extendee -> google.protobuf.MethodOptions
-	2, // 1: node.v1.listeners:extendee -> google.protobuf.MethodOptions
-	3, // 2: node.v1.kind:extendee -> google.protobuf.ServiceOptions
-	0, // 3: node.v1.right:type_name -> node.v1.Right
-	1, // 4: node.v1.listeners:type_name -> node.v1.Listeners
-	5, // [5:5] is the sub-list for method output_type
-	5, // [5:5] is the sub-list for method input_type
-	3, // [3:5] is the sub-list for extension type_name
-	0, // [0:3] is the sub-list for extension extendee
+	3, // 0: node.v1.right:extendee -> google.protobuf.MethodOptions
+	3, // 1: node.v1.listeners:extendee -> google.protobuf.MethodOptions
+	3, // 2: node.v1.scope:extendee -> google.protobuf.MethodOptions
+	4, // 3: node.v1.kind:extendee -> google.protobuf.ServiceOptions
+	0, // 4: node.v1.right:type_name -> node.v1.Right
+	1, // 5: node.v1.listeners:type_name -> node.v1.Listeners
+	2, // 6: node.v1.scope:type_name -> node.v1.Scope
+	7, // [7:7] is the sub-list for method output_type
+	7, // [7:7] is the sub-list for method input_type
+	4, // [4:7] is the sub-list for extension type_name
+	0, // [0:4] is the sub-list for extension extendee
 	0, // [0:0] is the sub-list for field type_name
 }
 
@@ -241,9 +328,9 @@ func file_node_v1_access_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_node_v1_access_proto_rawDesc), len(file_node_v1_access_proto_rawDesc)),
-			NumEnums:      2,
+			NumEnums:      3,
 			NumMessages:   0,
-			NumExtensions: 3,
+			NumExtensions: 4,
 			NumServices:   0,
 		},
 		GoTypes:           file_node_v1_access_proto_goTypes,

@@ -784,13 +784,13 @@ const file_node_v1_any_objects_proto_rawDesc = "" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x12\n" +
 	"\x04name\x18\x03 \x01(\tR\x04name\"\x16\n" +
-	"\x14DeleteObjectResponse2\xa7\x06\n" +
-	"\x0eObjectsService\x12\x99\x01\n" +
-	"\vListObjects\x12\x1b.node.v1.ListObjectsRequest\x1a\x1c.node.v1.ListObjectsResponse\"O\x88\xb5\x18\x01\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02AZ+\x12)/v1/namespaces/{namespace}/objects/{kind}\x12\x12/v1/objects/{kind}\x12p\n" +
-	"\fWatchObjects\x12\x1c.node.v1.WatchObjectsRequest\x1a\x1d.node.v1.WatchObjectsResponse\"!\x88\xb5\x18\x01\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02\x13\x12\x11/v1/objects:watch0\x01\x12\xa1\x01\n" +
-	"\tGetObject\x12\x19.node.v1.GetObjectRequest\x1a\x1a.node.v1.GetObjectResponse\"]\x88\xb5\x18\x01\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02OZ2\x120/v1/namespaces/{namespace}/objects/{kind}/{name}\x12\x19/v1/objects/{kind}/{name}\x12\xb5\x01\n" +
-	"\tPutObject\x12\x19.node.v1.PutObjectRequest\x1a\x1a.node.v1.PutObjectResponse\"q\x88\xb5\x18\x02\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02c:\bmanifestZ<:\bmanifest\x1a0/v1/namespaces/{namespace}/objects/{kind}/{name}\x1a\x19/v1/objects/{kind}/{name}\x12\xaa\x01\n" +
-	"\fDeleteObject\x12\x1c.node.v1.DeleteObjectRequest\x1a\x1d.node.v1.DeleteObjectResponse\"]\x88\xb5\x18\x02\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02OZ2*0/v1/namespaces/{namespace}/objects/{kind}/{name}*\x19/v1/objects/{kind}/{name}B\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
+	"\x14DeleteObjectResponse2\xbb\x06\n" +
+	"\x0eObjectsService\x12\x9d\x01\n" +
+	"\vListObjects\x12\x1b.node.v1.ListObjectsRequest\x1a\x1c.node.v1.ListObjectsResponse\"S\x88\xb5\x18\x01\x90\xb5\x18\x01\x98\xb5\x18\x02\x82\xd3\xe4\x93\x02AZ+\x12)/v1/namespaces/{namespace}/objects/{kind}\x12\x12/v1/objects/{kind}\x12t\n" +
+	"\fWatchObjects\x12\x1c.node.v1.WatchObjectsRequest\x1a\x1d.node.v1.WatchObjectsResponse\"%\x88\xb5\x18\x01\x90\xb5\x18\x01\x98\xb5\x18\x02\x82\xd3\xe4\x93\x02\x13\x12\x11/v1/objects:watch0\x01\x12\xa5\x01\n" +
+	"\tGetObject\x12\x19.node.v1.GetObjectRequest\x1a\x1a.node.v1.GetObjectResponse\"a\x88\xb5\x18\x01\x90\xb5\x18\x01\x98\xb5\x18\x01\x82\xd3\xe4\x93\x02OZ2\x120/v1/namespaces/{namespace}/objects/{kind}/{name}\x12\x19/v1/objects/{kind}/{name}\x12\xb9\x01\n" +
+	"\tPutObject\x12\x19.node.v1.PutObjectRequest\x1a\x1a.node.v1.PutObjectResponse\"u\x88\xb5\x18\x02\x90\xb5\x18\x01\x98\xb5\x18\x01\x82\xd3\xe4\x93\x02c:\bmanifestZ<:\bmanifest\x1a0/v1/namespaces/{namespace}/objects/{kind}/{name}\x1a\x19/v1/objects/{kind}/{name}\x12\xae\x01\n" +
+	"\fDeleteObject\x12\x1c.node.v1.DeleteObjectRequest\x1a\x1d.node.v1.DeleteObjectResponse\"a\x88\xb5\x18\x02\x90\xb5\x18\x01\x98\xb5\x18\x01\x82\xd3\xe4\x93\x02OZ2*0/v1/namespaces/{namespace}/objects/{kind}/{name}*\x19/v1/objects/{kind}/{name}B\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
 
 var (
 	file_node_v1_any_objects_proto_rawDescOnce sync.Once

@@ -492,12 +492,12 @@ const file_node_v1_cluster_trust_bundles_proto_rawDesc = "" +
 	"\x14cluster_trust_bundle\x18\x02 \x01(\v2\x1b.node.v1.ClusterTrustBundleR\x12clusterTrustBundle\"5\n" +
 	"\x1fDeleteClusterTrustBundleRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\"\"\n" +
-	" DeleteClusterTrustBundleResponse2\xaa\x05\n" +
-	"\x1aClusterTrustBundlesService\x12\x95\x01\n" +
-	"\x17ListClusterTrustBundles\x12'.node.v1.ListClusterTrustBundlesRequest\x1a(.node.v1.ListClusterTrustBundlesResponse\"'\x88\xb5\x18\x01\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02\x19\x12\x17/v1/clustertrustbundles\x12\x96\x01\n" +
-	"\x15GetClusterTrustBundle\x12%.node.v1.GetClusterTrustBundleRequest\x1a&.node.v1.GetClusterTrustBundleResponse\".\x88\xb5\x18\x01\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02 \x12\x1e/v1/clustertrustbundles/{name}\x12\xa0\x01\n" +
-	"\x15PutClusterTrustBundle\x12%.node.v1.PutClusterTrustBundleRequest\x1a&.node.v1.PutClusterTrustBundleResponse\"8\x88\xb5\x18\x02\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02*:\bmanifest\x1a\x1e/v1/clustertrustbundles/{name}\x12\x9f\x01\n" +
-	"\x18DeleteClusterTrustBundle\x12(.node.v1.DeleteClusterTrustBundleRequest\x1a).node.v1.DeleteClusterTrustBundleResponse\".\x88\xb5\x18\x02\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02 *\x1e/v1/clustertrustbundles/{name}\x1a\x16\x9a\xb5\x18\x12ClusterTrustBundleB\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
+	" DeleteClusterTrustBundleResponse2\xba\x05\n" +
+	"\x1aClusterTrustBundlesService\x12\x99\x01\n" +
+	"\x17ListClusterTrustBundles\x12'.node.v1.ListClusterTrustBundlesRequest\x1a(.node.v1.ListClusterTrustBundlesResponse\"+\x88\xb5\x18\x01\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\x19\x12\x17/v1/clustertrustbundles\x12\x9a\x01\n" +
+	"\x15GetClusterTrustBundle\x12%.node.v1.GetClusterTrustBundleRequest\x1a&.node.v1.GetClusterTrustBundleResponse\"2\x88\xb5\x18\x01\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02 \x12\x1e/v1/clustertrustbundles/{name}\x12\xa4\x01\n" +
+	"\x15PutClusterTrustBundle\x12%.node.v1.PutClusterTrustBundleRequest\x1a&.node.v1.PutClusterTrustBundleResponse\"<\x88\xb5\x18\x02\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02*:\bmanifest\x1a\x1e/v1/clustertrustbundles/{name}\x12\xa3\x01\n" +
+	"\x18DeleteClusterTrustBundle\x12(.node.v1.DeleteClusterTrustBundleRequest\x1a).node.v1.DeleteClusterTrustBundleResponse\"2\x88\xb5\x18\x02\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02 *\x1e/v1/clustertrustbundles/{name}\x1a\x16\x9a\xb5\x18\x12ClusterTrustBundleB\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
 
 var (
 	file_node_v1_cluster_trust_bundles_proto_rawDescOnce sync.Once

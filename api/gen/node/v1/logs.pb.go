@@ -238,9 +238,9 @@ const file_node_v1_logs_proto_rawDesc = "" +
 	"\x16LOG_STREAM_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eLOG_STREAM_ALL\x10\x01\x12\x15\n" +
 	"\x11LOG_STREAM_STDOUT\x10\x02\x12\x15\n" +
-	"\x11LOG_STREAM_STDERR\x10\x032\xa9\x01\n" +
-	"\vLogsService\x12\x90\x01\n" +
-	"\bReadLogs\x12\x18.node.v1.ReadLogsRequest\x1a\x14.google.api.HttpBody\"R\x88\xb5\x18\x01\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02D\x12B/v1/namespaces/{namespace}/pods/{name}/containers/{container}/logs0\x01\x1a\a\x9a\xb5\x18\x03PodB\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
+	"\x11LOG_STREAM_STDERR\x10\x032\xad\x01\n" +
+	"\vLogsService\x12\x94\x01\n" +
+	"\bReadLogs\x12\x18.node.v1.ReadLogsRequest\x1a\x14.google.api.HttpBody\"V\x88\xb5\x18\x01\x90\xb5\x18\x01\x98\xb5\x18\x01\x82\xd3\xe4\x93\x02D\x12B/v1/namespaces/{namespace}/pods/{name}/containers/{container}/logs0\x01\x1a\a\x9a\xb5\x18\x03PodB\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
 
 var (
 	file_node_v1_logs_proto_rawDescOnce sync.Once

@@ -1079,17 +1079,17 @@ const file_node_v1_objects_proto_rawDesc = "" +
 	"\x13DeleteSecretRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\"\x16\n" +
-	"\x14DeleteSecretResponse2\xf6\x04\n" +
-	"\x11ConfigMapsService\x12\x9a\x01\n" +
-	"\x0eListConfigMaps\x12\x1e.node.v1.ListConfigMapsRequest\x1a\x1f.node.v1.ListConfigMapsResponse\"G\x88\xb5\x18\x01\x90\xb5\x18\x01\x82\xd3\xe4\x93\x029Z'\x12%/v1/namespaces/{namespace}/configmaps\x12\x0e/v1/configmaps\x12\x89\x01\n" +
-	"\fGetConfigMap\x12\x1c.node.v1.GetConfigMapRequest\x1a\x1d.node.v1.GetConfigMapResponse\"<\x88\xb5\x18\x01\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02.\x12,/v1/namespaces/{namespace}/configmaps/{name}\x12\x93\x01\n" +
-	"\fPutConfigMap\x12\x1c.node.v1.PutConfigMapRequest\x1a\x1d.node.v1.PutConfigMapResponse\"F\x88\xb5\x18\x02\x90\xb5\x18\x01\x82\xd3\xe4\x93\x028:\bmanifest\x1a,/v1/namespaces/{namespace}/configmaps/{name}\x12\x92\x01\n" +
-	"\x0fDeleteConfigMap\x12\x1f.node.v1.DeleteConfigMapRequest\x1a .node.v1.DeleteConfigMapResponse\"<\x88\xb5\x18\x02\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02.*,/v1/namespaces/{namespace}/configmaps/{name}\x1a\r\x9a\xb5\x18\tConfigMap2\xbc\x04\n" +
-	"\x0eSecretsService\x12\x8b\x01\n" +
-	"\vListSecrets\x12\x1b.node.v1.ListSecretsRequest\x1a\x1c.node.v1.ListSecretsResponse\"A\x88\xb5\x18\x01\x90\xb5\x18\x01\x82\xd3\xe4\x93\x023Z$\x12\"/v1/namespaces/{namespace}/secrets\x12\v/v1/secrets\x12}\n" +
-	"\tGetSecret\x12\x19.node.v1.GetSecretRequest\x1a\x1a.node.v1.GetSecretResponse\"9\x88\xb5\x18\x01\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02+\x12)/v1/namespaces/{namespace}/secrets/{name}\x12\x87\x01\n" +
-	"\tPutSecret\x12\x19.node.v1.PutSecretRequest\x1a\x1a.node.v1.PutSecretResponse\"C\x88\xb5\x18\x02\x90\xb5\x18\x01\x82\xd3\xe4\x93\x025:\bmanifest\x1a)/v1/namespaces/{namespace}/secrets/{name}\x12\x86\x01\n" +
-	"\fDeleteSecret\x12\x1c.node.v1.DeleteSecretRequest\x1a\x1d.node.v1.DeleteSecretResponse\"9\x88\xb5\x18\x02\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02+*)/v1/namespaces/{namespace}/secrets/{name}\x1a\n" +
+	"\x14DeleteSecretResponse2\x86\x05\n" +
+	"\x11ConfigMapsService\x12\x9e\x01\n" +
+	"\x0eListConfigMaps\x12\x1e.node.v1.ListConfigMapsRequest\x1a\x1f.node.v1.ListConfigMapsResponse\"K\x88\xb5\x18\x01\x90\xb5\x18\x01\x98\xb5\x18\x02\x82\xd3\xe4\x93\x029Z'\x12%/v1/namespaces/{namespace}/configmaps\x12\x0e/v1/configmaps\x12\x8d\x01\n" +
+	"\fGetConfigMap\x12\x1c.node.v1.GetConfigMapRequest\x1a\x1d.node.v1.GetConfigMapResponse\"@\x88\xb5\x18\x01\x90\xb5\x18\x01\x98\xb5\x18\x01\x82\xd3\xe4\x93\x02.\x12,/v1/namespaces/{namespace}/configmaps/{name}\x12\x97\x01\n" +
+	"\fPutConfigMap\x12\x1c.node.v1.PutConfigMapRequest\x1a\x1d.node.v1.PutConfigMapResponse\"J\x88\xb5\x18\x02\x90\xb5\x18\x01\x98\xb5\x18\x01\x82\xd3\xe4\x93\x028:\bmanifest\x1a,/v1/namespaces/{namespace}/configmaps/{name}\x12\x96\x01\n" +
+	"\x0fDeleteConfigMap\x12\x1f.node.v1.DeleteConfigMapRequest\x1a .node.v1.DeleteConfigMapResponse\"@\x88\xb5\x18\x02\x90\xb5\x18\x01\x98\xb5\x18\x01\x82\xd3\xe4\x93\x02.*,/v1/namespaces/{namespace}/configmaps/{name}\x1a\r\x9a\xb5\x18\tConfigMap2\xcd\x04\n" +
+	"\x0eSecretsService\x12\x8f\x01\n" +
+	"\vListSecrets\x12\x1b.node.v1.ListSecretsRequest\x1a\x1c.node.v1.ListSecretsResponse\"E\x88\xb5\x18\x01\x90\xb5\x18\x01\x98\xb5\x18\x02\x82\xd3\xe4\x93\x023Z$\x12\"/v1/namespaces/{namespace}/secrets\x12\v/v1/secrets\x12\x81\x01\n" +
+	"\tGetSecret\x12\x19.node.v1.GetSecretRequest\x1a\x1a.node.v1.GetSecretResponse\"=\x88\xb5\x18\x01\x90\xb5\x18\x01\x98\xb5\x18\x01\x82\xd3\xe4\x93\x02+\x12)/v1/namespaces/{namespace}/secrets/{name}\x12\x8b\x01\n" +
+	"\tPutSecret\x12\x19.node.v1.PutSecretRequest\x1a\x1a.node.v1.PutSecretResponse\"G\x88\xb5\x18\x02\x90\xb5\x18\x01\x98\xb5\x18\x01\x82\xd3\xe4\x93\x025:\bmanifest\x1a)/v1/namespaces/{namespace}/secrets/{name}\x12\x8a\x01\n" +
+	"\fDeleteSecret\x12\x1c.node.v1.DeleteSecretRequest\x1a\x1d.node.v1.DeleteSecretResponse\"=\x88\xb5\x18\x02\x90\xb5\x18\x01\x98\xb5\x18\x01\x82\xd3\xe4\x93\x02+*)/v1/namespaces/{namespace}/secrets/{name}\x1a\n" +
 	"\x9a\xb5\x18\x06SecretB\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
 
 var (

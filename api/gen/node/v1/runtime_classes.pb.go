@@ -491,12 +491,12 @@ const file_node_v1_runtime_classes_proto_rawDesc = "" +
 	"\rruntime_class\x18\x02 \x01(\v2\x15.node.v1.RuntimeClassR\fruntimeClass\"/\n" +
 	"\x19DeleteRuntimeClassRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\"\x1c\n" +
-	"\x1aDeleteRuntimeClassResponse2\xc5\x04\n" +
-	"\x15RuntimeClassesService\x12\x81\x01\n" +
-	"\x12ListRuntimeClasses\x12\".node.v1.ListRuntimeClassesRequest\x1a#.node.v1.ListRuntimeClassesResponse\"\"\x88\xb5\x18\x01\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02\x14\x12\x12/v1/runtimeclasses\x12\x7f\n" +
-	"\x0fGetRuntimeClass\x12\x1f.node.v1.GetRuntimeClassRequest\x1a .node.v1.GetRuntimeClassResponse\")\x88\xb5\x18\x01\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02\x1b\x12\x19/v1/runtimeclasses/{name}\x12\x89\x01\n" +
-	"\x0fPutRuntimeClass\x12\x1f.node.v1.PutRuntimeClassRequest\x1a .node.v1.PutRuntimeClassResponse\"3\x88\xb5\x18\x02\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02%:\bmanifest\x1a\x19/v1/runtimeclasses/{name}\x12\x88\x01\n" +
-	"\x12DeleteRuntimeClass\x12\".node.v1.DeleteRuntimeClassRequest\x1a#.node.v1.DeleteRuntimeClassResponse\")\x88\xb5\x18\x02\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02\x1b*\x19/v1/runtimeclasses/{name}\x1a\x10\x9a\xb5\x18\fRuntimeClassB\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
+	"\x1aDeleteRuntimeClassResponse2\xd6\x04\n" +
+	"\x15RuntimeClassesService\x12\x85\x01\n" +
+	"\x12ListRuntimeClasses\x12\".node.v1.ListRuntimeClassesRequest\x1a#.node.v1.ListRuntimeClassesResponse\"&\x88\xb5\x18\x01\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\x14\x12\x12/v1/runtimeclasses\x12\x83\x01\n" +
+	"\x0fGetRuntimeClass\x12\x1f.node.v1.GetRuntimeClassRequest\x1a .node.v1.GetRuntimeClassResponse\"-\x88\xb5\x18\x01\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\x1b\x12\x19/v1/runtimeclasses/{name}\x12\x8d\x01\n" +
+	"\x0fPutRuntimeClass\x12\x1f.node.v1.PutRuntimeClassRequest\x1a .node.v1.PutRuntimeClassResponse\"7\x88\xb5\x18\x02\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02%:\bmanifest\x1a\x19/v1/runtimeclasses/{name}\x12\x8c\x01\n" +
+	"\x12DeleteRuntimeClass\x12\".node.v1.DeleteRuntimeClassRequest\x1a#.node.v1.DeleteRuntimeClassResponse\"-\x88\xb5\x18\x02\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\x1b*\x19/v1/runtimeclasses/{name}\x1a\x10\x9a\xb5\x18\fRuntimeClassB\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
 
 var (
 	file_node_v1_runtime_classes_proto_rawDescOnce sync.Once

@@ -1163,12 +1163,12 @@ const file_node_v1_stats_proto_rawDesc = "" +
 	"\x17GetStatsHistoryResponse\x129\n" +
 	"\n" +
 	"containers\x18\x01 \x03(\v2\x19.node.v1.ContainerHistoryR\n" +
-	"containers2\xf3\x02\n" +
-	"\fStatsService\x12Z\n" +
-	"\bGetStats\x12\x18.node.v1.GetStatsRequest\x1a\x19.node.v1.GetStatsResponse\"\x19\x88\xb5\x18\x01\x90\xb5\x18\x02\x82\xd3\xe4\x93\x02\v\x12\t/v1/stats\x12h\n" +
+	"containers2\xff\x02\n" +
+	"\fStatsService\x12^\n" +
+	"\bGetStats\x12\x18.node.v1.GetStatsRequest\x1a\x19.node.v1.GetStatsResponse\"\x1d\x88\xb5\x18\x01\x90\xb5\x18\x02\x98\xb5\x18\x02\x82\xd3\xe4\x93\x02\v\x12\t/v1/stats\x12l\n" +
 	"\n" +
-	"WatchStats\x12\x1a.node.v1.WatchStatsRequest\x1a\x1b.node.v1.WatchStatsResponse\"\x1f\x88\xb5\x18\x01\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02\x11\x12\x0f/v1/stats:watch0\x01\x12\x92\x01\n" +
-	"\x0fGetStatsHistory\x12\x1f.node.v1.GetStatsHistoryRequest\x1a .node.v1.GetStatsHistoryResponse\"<\x88\xb5\x18\x01\x90\xb5\x18\x02\x82\xd3\xe4\x93\x02.\x12,/v1/namespaces/{namespace}/pods/{name}/stats\x1a\b\x9a\xb5\x18\x04NodeB\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
+	"WatchStats\x12\x1a.node.v1.WatchStatsRequest\x1a\x1b.node.v1.WatchStatsResponse\"#\x88\xb5\x18\x01\x90\xb5\x18\x01\x98\xb5\x18\x02\x82\xd3\xe4\x93\x02\x11\x12\x0f/v1/stats:watch0\x01\x12\x96\x01\n" +
+	"\x0fGetStatsHistory\x12\x1f.node.v1.GetStatsHistoryRequest\x1a .node.v1.GetStatsHistoryResponse\"@\x88\xb5\x18\x01\x90\xb5\x18\x02\x98\xb5\x18\x01\x82\xd3\xe4\x93\x02.\x12,/v1/namespaces/{namespace}/pods/{name}/stats\x1a\b\x9a\xb5\x18\x04NodeB\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
 
 var (
 	file_node_v1_stats_proto_rawDescOnce sync.Once

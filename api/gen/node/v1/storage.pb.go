@@ -1090,17 +1090,17 @@ const file_node_v1_storage_proto_rawDesc = "" +
 	"\"DeletePersistentVolumeClaimRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\"%\n" +
-	"#DeletePersistentVolumeClaimResponse2\x86\x05\n" +
-	"\x18PersistentVolumesService\x12\x8d\x01\n" +
-	"\x15ListPersistentVolumes\x12%.node.v1.ListPersistentVolumesRequest\x1a&.node.v1.ListPersistentVolumesResponse\"%\x88\xb5\x18\x01\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/persistentvolumes\x12\x8e\x01\n" +
-	"\x13GetPersistentVolume\x12#.node.v1.GetPersistentVolumeRequest\x1a$.node.v1.GetPersistentVolumeResponse\",\x88\xb5\x18\x01\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02\x1e\x12\x1c/v1/persistentvolumes/{name}\x12\x98\x01\n" +
-	"\x13PutPersistentVolume\x12#.node.v1.PutPersistentVolumeRequest\x1a$.node.v1.PutPersistentVolumeResponse\"6\x88\xb5\x18\x02\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02(:\bmanifest\x1a\x1c/v1/persistentvolumes/{name}\x12\x97\x01\n" +
-	"\x16DeletePersistentVolume\x12&.node.v1.DeletePersistentVolumeRequest\x1a'.node.v1.DeletePersistentVolumeResponse\",\x88\xb5\x18\x02\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02\x1e*\x1c/v1/persistentvolumes/{name}\x1a\x14\x9a\xb5\x18\x10PersistentVolume2\xda\x06\n" +
-	"\x1dPersistentVolumeClaimsService\x12\xd6\x01\n" +
-	"\x1aListPersistentVolumeClaims\x12*.node.v1.ListPersistentVolumeClaimsRequest\x1a+.node.v1.ListPersistentVolumeClaimsResponse\"_\x88\xb5\x18\x01\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02QZ3\x121/v1/namespaces/{namespace}/persistentvolumeclaims\x12\x1a/v1/persistentvolumeclaims\x12\xb9\x01\n" +
-	"\x18GetPersistentVolumeClaim\x12(.node.v1.GetPersistentVolumeClaimRequest\x1a).node.v1.GetPersistentVolumeClaimResponse\"H\x88\xb5\x18\x01\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02:\x128/v1/namespaces/{namespace}/persistentvolumeclaims/{name}\x12\xc3\x01\n" +
-	"\x18PutPersistentVolumeClaim\x12(.node.v1.PutPersistentVolumeClaimRequest\x1a).node.v1.PutPersistentVolumeClaimResponse\"R\x88\xb5\x18\x02\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02D:\bmanifest\x1a8/v1/namespaces/{namespace}/persistentvolumeclaims/{name}\x12\xc2\x01\n" +
-	"\x1bDeletePersistentVolumeClaim\x12+.node.v1.DeletePersistentVolumeClaimRequest\x1a,.node.v1.DeletePersistentVolumeClaimResponse\"H\x88\xb5\x18\x02\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02:*8/v1/namespaces/{namespace}/persistentvolumeclaims/{name}\x1a\x19\x9a\xb5\x18\x15PersistentVolumeClaimB\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
+	"#DeletePersistentVolumeClaimResponse2\x96\x05\n" +
+	"\x18PersistentVolumesService\x12\x91\x01\n" +
+	"\x15ListPersistentVolumes\x12%.node.v1.ListPersistentVolumesRequest\x1a&.node.v1.ListPersistentVolumesResponse\")\x88\xb5\x18\x01\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/persistentvolumes\x12\x92\x01\n" +
+	"\x13GetPersistentVolume\x12#.node.v1.GetPersistentVolumeRequest\x1a$.node.v1.GetPersistentVolumeResponse\"0\x88\xb5\x18\x01\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\x1e\x12\x1c/v1/persistentvolumes/{name}\x12\x9c\x01\n" +
+	"\x13PutPersistentVolume\x12#.node.v1.PutPersistentVolumeRequest\x1a$.node.v1.PutPersistentVolumeResponse\":\x88\xb5\x18\x02\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02(:\bmanifest\x1a\x1c/v1/persistentvolumes/{name}\x12\x9b\x01\n" +
+	"\x16DeletePersistentVolume\x12&.node.v1.DeletePersistentVolumeRequest\x1a'.node.v1.DeletePersistentVolumeResponse\"0\x88\xb5\x18\x02\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\x1e*\x1c/v1/persistentvolumes/{name}\x1a\x14\x9a\xb5\x18\x10PersistentVolume2\xea\x06\n" +
+	"\x1dPersistentVolumeClaimsService\x12\xda\x01\n" +
+	"\x1aListPersistentVolumeClaims\x12*.node.v1.ListPersistentVolumeClaimsRequest\x1a+.node.v1.ListPersistentVolumeClaimsResponse\"c\x88\xb5\x18\x01\x90\xb5\x18\x01\x98\xb5\x18\x02\x82\xd3\xe4\x93\x02QZ3\x121/v1/namespaces/{namespace}/persistentvolumeclaims\x12\x1a/v1/persistentvolumeclaims\x12\xbd\x01\n" +
+	"\x18GetPersistentVolumeClaim\x12(.node.v1.GetPersistentVolumeClaimRequest\x1a).node.v1.GetPersistentVolumeClaimResponse\"L\x88\xb5\x18\x01\x90\xb5\x18\x01\x98\xb5\x18\x01\x82\xd3\xe4\x93\x02:\x128/v1/namespaces/{namespace}/persistentvolumeclaims/{name}\x12\xc7\x01\n" +
+	"\x18PutPersistentVolumeClaim\x12(.node.v1.PutPersistentVolumeClaimRequest\x1a).node.v1.PutPersistentVolumeClaimResponse\"V\x88\xb5\x18\x02\x90\xb5\x18\x01\x98\xb5\x18\x01\x82\xd3\xe4\x93\x02D:\bmanifest\x1a8/v1/namespaces/{namespace}/persistentvolumeclaims/{name}\x12\xc6\x01\n" +
+	"\x1bDeletePersistentVolumeClaim\x12+.node.v1.DeletePersistentVolumeClaimRequest\x1a,.node.v1.DeletePersistentVolumeClaimResponse\"L\x88\xb5\x18\x02\x90\xb5\x18\x01\x98\xb5\x18\x01\x82\xd3\xe4\x93\x02:*8/v1/namespaces/{namespace}/persistentvolumeclaims/{name}\x1a\x19\x9a\xb5\x18\x15PersistentVolumeClaimB\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
 
 var (
 	file_node_v1_storage_proto_rawDescOnce sync.Once

@@ -40,7 +40,9 @@ type Token struct {
 	// The token has expired and opens nothing.
 	Expired bool `protobuf:"varint,7,opt,name=expired,proto3" json:"expired,omitempty"`
 	// To the minute. Absent if no use is known.
-	LastUsedAt    *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=last_used_at,json=lastUsedAt,proto3" json:"last_used_at,omitempty"`
+	LastUsedAt *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=last_used_at,json=lastUsedAt,proto3" json:"last_used_at,omitempty"`
+	// The namespaces to which the role is narrowed. None: the whole node.
+	Namespaces    []string `protobuf:"bytes,9,rep,name=namespaces,proto3" json:"namespaces,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -127,6 +129,13 @@ func (x *Token) GetExpired() bool {
 func (x *Token) GetLastUsedAt() *timestamppb.Timestamp {
 	if x != nil {
 		return x.LastUsedAt
+	}
+	return nil
+}
+
+func (x *Token) GetNamespaces() []string {
+	if x != nil {
+		return x.Namespaces
 	}
 	return nil
 }
@@ -218,7 +227,9 @@ type CreateTokenRequest struct {
 	// viewer, operator or admin.
 	Role string `protobuf:"bytes,2,opt,name=role,proto3" json:"role,omitempty"`
 	// How long the token is valid. Absent: without an end.
-	Lifetime      *durationpb.Duration `protobuf:"bytes,3,opt,name=lifetime,proto3" json:"lifetime,omitempty"`
+	Lifetime *durationpb.Duration `protobuf:"bytes,3,opt,name=lifetime,proto3" json:"lifetime,omitempty"`
+	// Narrows the role to these namespaces. None: the whole node. An admin's role cannot be narrowed.
+	Namespaces    []string `protobuf:"bytes,4,rep,name=namespaces,proto3" json:"namespaces,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -270,6 +281,13 @@ func (x *CreateTokenRequest) GetRole() string {
 func (x *CreateTokenRequest) GetLifetime() *durationpb.Duration {
 	if x != nil {
 		return x.Lifetime
+	}
+	return nil
+}
+
+func (x *CreateTokenRequest) GetNamespaces() []string {
+	if x != nil {
+		return x.Namespaces
 	}
 	return nil
 }
@@ -411,7 +429,7 @@ var File_node_v1_tokens_proto protoreflect.FileDescriptor
 
 const file_node_v1_tokens_proto_rawDesc = "" +
 	"\n" +
-	"\x14node/v1/tokens.proto\x12\anode.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x14node/v1/access.proto\"\xac\x02\n" +
+	"\x14node/v1/tokens.proto\x12\anode.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x14node/v1/access.proto\"\xcc\x02\n" +
 	"\x05Token\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\tR\x02id\x12\x12\n" +
@@ -424,27 +442,33 @@ const file_node_v1_tokens_proto_rawDesc = "" +
 	"expires_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x12\x18\n" +
 	"\aexpired\x18\a \x01(\bR\aexpired\x12<\n" +
 	"\flast_used_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"lastUsedAt\"\x13\n" +
+	"lastUsedAt\x12\x1e\n" +
+	"\n" +
+	"namespaces\x18\t \x03(\tR\n" +
+	"namespaces\"\x13\n" +
 	"\x11ListTokensRequest\"<\n" +
 	"\x12ListTokensResponse\x12&\n" +
-	"\x06tokens\x18\x01 \x03(\v2\x0e.node.v1.TokenR\x06tokens\"s\n" +
+	"\x06tokens\x18\x01 \x03(\v2\x0e.node.v1.TokenR\x06tokens\"\x93\x01\n" +
 	"\x12CreateTokenRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04role\x18\x02 \x01(\tR\x04role\x125\n" +
-	"\blifetime\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\blifetime\"S\n" +
+	"\blifetime\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\blifetime\x12\x1e\n" +
+	"\n" +
+	"namespaces\x18\x04 \x03(\tR\n" +
+	"namespaces\"S\n" +
 	"\x13CreateTokenResponse\x12$\n" +
 	"\x05token\x18\x01 \x01(\v2\x0e.node.v1.TokenR\x05token\x12\x16\n" +
 	"\x06secret\x18\x02 \x01(\tR\x06secret\"(\n" +
 	"\x12RevokeTokenRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\"\x15\n" +
-	"\x13RevokeTokenResponse2\xd3\x02\n" +
-	"\rTokensService\x12a\n" +
+	"\x13RevokeTokenResponse2\xdf\x02\n" +
+	"\rTokensService\x12e\n" +
 	"\n" +
-	"ListTokens\x12\x1a.node.v1.ListTokensRequest\x1a\x1b.node.v1.ListTokensResponse\"\x1a\x88\xb5\x18\x04\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02\f\x12\n" +
-	"/v1/tokens\x12g\n" +
-	"\vCreateToken\x12\x1b.node.v1.CreateTokenRequest\x1a\x1c.node.v1.CreateTokenResponse\"\x1d\x88\xb5\x18\x04\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02\x0f:\x01*\"\n" +
+	"ListTokens\x12\x1a.node.v1.ListTokensRequest\x1a\x1b.node.v1.ListTokensResponse\"\x1e\x88\xb5\x18\x04\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\f\x12\n" +
 	"/v1/tokens\x12k\n" +
-	"\vRevokeToken\x12\x1b.node.v1.RevokeTokenRequest\x1a\x1c.node.v1.RevokeTokenResponse\"!\x88\xb5\x18\x04\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02\x13*\x11/v1/tokens/{name}\x1a\t\x9a\xb5\x18\x05TokenB\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
+	"\vCreateToken\x12\x1b.node.v1.CreateTokenRequest\x1a\x1c.node.v1.CreateTokenResponse\"!\x88\xb5\x18\x04\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\x0f:\x01*\"\n" +
+	"/v1/tokens\x12o\n" +
+	"\vRevokeToken\x12\x1b.node.v1.RevokeTokenRequest\x1a\x1c.node.v1.RevokeTokenResponse\"%\x88\xb5\x18\x04\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\x13*\x11/v1/tokens/{name}\x1a\t\x9a\xb5\x18\x05TokenB\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
 
 var (
 	file_node_v1_tokens_proto_rawDescOnce sync.Once
