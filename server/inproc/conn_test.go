@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	testpb "google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/grpc/status"
@@ -45,6 +46,27 @@ func TestAPanicBecomesAnInternalError(t *testing.T) {
 	}
 	if _, err := s.Recv(); status.Code(err) != codes.Internal {
 		t.Errorf("stream: got %v, want an internal error", err)
+	}
+}
+
+// The handler of a stream has a goroutine of its own, and may have refused the call before the client sends.
+func TestARefusedStreamSaysWhyHoweverLateTheClientSends(t *testing.T) {
+	refuse := func(any, grpc.ServerStream, *grpc.StreamServerInfo, grpc.StreamHandler) error {
+		return status.Error(codes.PermissionDenied, "not for you")
+	}
+	c := New(nil, []grpc.StreamServerInterceptor{refuse})
+	testpb.RegisterTestServiceServer(c, hooked{})
+	desc := &grpc.StreamDesc{ServerStreams: true}
+	stream, err := c.NewStream(t.Context(), desc, testpb.TestService_StreamingOutputCall_FullMethodName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-stream.(*clientStream).done
+	if err := stream.SendMsg(&testpb.StreamingOutputCallRequest{}); err != nil {
+		t.Errorf("send: %v, want nil: the answer holds the reason", err)
+	}
+	if err := stream.RecvMsg(&testpb.StreamingOutputCallResponse{}); status.Code(err) != codes.PermissionDenied {
+		t.Errorf("receive: %v, want PermissionDenied", err)
 	}
 }
 

@@ -150,8 +150,17 @@ func (s *clientStream) CloseSend() error {
 	return nil
 }
 
-// SendMsg returns io.EOF once the handler has returned. RecvMsg then returns its error.
+// SendMsg returns io.EOF once the handler has returned. RecvMsg then returns its error. A client that sends one message
+// only gets nil, as from grpc-go: generated code would take io.EOF for the outcome of the call.
 func (s *clientStream) SendMsg(m any) error {
+	err := s.send(m)
+	if err == io.EOF && !s.desc.ClientStreams {
+		return s.CloseSend()
+	}
+	return err
+}
+
+func (s *clientStream) send(m any) error {
 	if s.sendClosed {
 		return status.Errorf(codes.Internal, "send on %s: after CloseSend", s.method)
 	}
