@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -33,6 +34,13 @@ func (l *lines) Append(line []byte) error {
 	}
 	l.all = append(l.all, e)
 	return nil
+}
+
+// entries returns what was written so far.
+func (l *lines) entries() []audit.Entry {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.all)
 }
 
 func newLog(t testing.TB, change func(*Config)) (*Log, *lines, *bytes.Buffer) {
@@ -72,10 +80,10 @@ func TestAFloodEndsInANumber(t *testing.T) {
 		for range 10 {
 			l.Refuse(known, "PermissionDenied")
 		}
-		before := len(file.all)
+		before := len(file.entries())
 		time.Sleep(audit.FloodWindow + time.Second)
 		synctest.Wait()
-		got := file.all[before:]
+		got := file.entries()[before:]
 		if len(got) != 2 || got[0].From != "192.0.2.9" || got[0].Stage != audit.LeftOut || got[0].LeftOut != int64(1000+10-before)-got[1].LeftOut {
 			t.Errorf("after %d entries: got %+v, want the numbers of the others", before, got)
 		}
@@ -84,7 +92,7 @@ func TestAFloodEndsInANumber(t *testing.T) {
 		}
 		time.Sleep(10 * audit.FloodWindow)
 		synctest.Wait()
-		if len(file.all) != before+2 {
+		if len(file.entries()) != before+2 {
 			t.Error("numbers are written without a flood")
 		}
 	})
@@ -95,9 +103,9 @@ func TestStrangersDoNotHideWhatKnownCallersTry(t *testing.T) {
 	for i := range 10_000 {
 		l.Refuse(auth.Call{From: string(rune('a'+i%26)) + ":1", Started: time.Now()}, "401")
 	}
-	before := len(file.all)
+	before := len(file.entries())
 	l.Refuse(change(), "PermissionDenied")
-	if len(file.all) != before+1 {
+	if len(file.entries()) != before+1 {
 		t.Error("a known caller's refused request has no entry")
 	}
 }
@@ -117,7 +125,7 @@ func TestAFailureIsLoggedOnceAndCounted(t *testing.T) {
 	if _, err := l.Begin(change()); err != nil {
 		t.Error(err)
 	}
-	if got := file.all; len(got) != 2 || got[1].Stage != audit.LeftOut || got[1].LeftOut != 5 || got[1].Reason != notWritten {
+	if got := file.entries(); len(got) != 2 || got[1].Stage != audit.LeftOut || got[1].LeftOut != 5 || got[1].Reason != notWritten {
 		t.Errorf("got %+v, want the number of lost entries", got)
 	}
 }
@@ -141,8 +149,8 @@ func TestThePolicyDecidesPerVerb(t *testing.T) {
 		end(auth.Ending{Outcome: "OK"})
 	}
 	l.Refuse(change(), "PermissionDenied")
-	if len(file.all) != 2 || file.all[0].Verb != audit.Read {
-		t.Errorf("got %+v, want the entries of the read", file.all)
+	if len(file.entries()) != 2 || file.entries()[0].Verb != audit.Read {
+		t.Errorf("got %+v, want the entries of the read", file.entries())
 	}
 }
 
