@@ -287,6 +287,13 @@ await story(async ({ context, page, origin, step }) => {
     await accessible(page, "the terminals");
   });
 
+  await step("an admin sees who did what to it", async () => {
+    await page.getByRole("link", { name: "Audit" }).click();
+    await page.locator(".deeds .event", { hasText: /Apply\s.*OK/ }).first().waitFor();
+    await page.locator(".deeds .event", { hasText: /exec in main\s.*exit code 5/ }).waitFor();
+    await accessible(page, "the audit log");
+  });
+
   await step("a change is shown before it is made, and its failure explained", async () => {
     await page.getByRole("link", { name: "Edit…" }).click();
     await page.locator(".cm-content").getByText("kind").first().waitFor();

@@ -34,7 +34,7 @@ function deedOf(e: AuditEntry): Omit<Deed, "id" | "time"> {
   if (e.decision === "denied") return { ...row, state: "denied", outcome: `denied: ${e.outcome}` };
   const fine = e.outcome === "OK" || /^[123]\d\d$/.test(e.outcome ?? "");
   const exit = e.exitCode === undefined ? "" : `, exit code ${e.exitCode}`;
-  const took = e.took === undefined ? "" : `, ${span(seconds(e.took))}`;
+  const took = seconds(e.took) === 0 ? "" : `, ${span(seconds(e.took))}`; // less than a millisecond is not known
   return { ...row, state: fine ? "done" : "failed", outcome: `${e.outcome}${exit}${took}` };
 }
 
@@ -44,8 +44,9 @@ function placeOf({ from = "", via = "" }: AuditEntry): string {
   return !host || host === via ? via : `${host}, ${via}`;
 }
 
-/** whatOf shortens /node.v1.PodsService/DeletePod to DeletePod. A path of the kubelet stays as it is. */
+/** whatOf shortens /node.v1.PodsService/DeletePod to DeletePod, and GET /exec/default/web/main to exec. */
 function whatOf({ method = "", container, ports = [] }: AuditEntry): string {
-  const name = method.startsWith("/node.v1.") ? method.slice(method.lastIndexOf("/") + 1) : method;
+  const session = /^[A-Z]+ \/(exec|attach|portForward|run)\//.exec(method);
+  const name = method.startsWith("/node.v1.") ? method.slice(method.lastIndexOf("/") + 1) : (session?.[1] ?? method);
   return [name, container && `in ${container}`, ports.length > 0 && `port ${ports.join(", ")}`].filter(Boolean).join(" ");
 }

@@ -29,7 +29,8 @@ it("the newest request comes first, whenever it ended", () => {
 
 it.each<[string, AuditEntry, object]>([
   ["a command with its exit code", { ...ended, method: "/node.v1.ExecService/Run", container: "main", exitCode: 0 }, { what: "Run in main", state: "done", outcome: "OK, exit code 0, 20 ms" }],
-  ["a path of the kubelet", { ...ended, method: "POST /exec/default/web/main", outcome: "101" }, { what: "POST /exec/default/web/main", state: "done" }],
+  ["a session on a path of the kubelet", { ...ended, method: "GET /exec/default/web/main", container: "main", outcome: "101" }, { what: "exec in main", state: "done" }],
+  ["another path of the kubelet", { ...ended, method: "PUT /debug/flags/v", outcome: "200", took: "0s" }, { what: "PUT /debug/flags/v", outcome: "200" }],
   ["a forwarded port", { ...ended, method: "/node.v1.ExecService/PortForward", ports: [80, 443] }, { what: "PortForward port 80, 443" }],
   ["a failure", { ...ended, outcome: "NotFound" }, { state: "failed", outcome: "NotFound, 20 ms" }],
   ["a failure of a path", { ...ended, outcome: "500" }, { state: "failed" }],
