@@ -43,7 +43,7 @@ func (s *simulation) joinCluster(seed uint64) {
 		return
 	}
 	s.witness.member = c.pod.UID
-	s.run(node.KeyOf(c.pod), c.pod.UID, manifest.ContainerHash(&c.pod.Spec.Containers[0]))
+	s.run(node.KeyOf(c.pod), c.pod.UID, manifest.KubeletHash(&c.pod.Spec.Containers[0]))
 }
 
 // between returns a duration of the cluster's own chance.

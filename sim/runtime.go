@@ -149,7 +149,7 @@ func (m *Machine) createContainer(pod *node.Pod, a node.CreateContainer) (node.R
 		image: a.Image, created: m.clock(), grace: node.GracePeriod(pod.Object),
 	}
 	if spec := specOf(pod.Object, a.Container); spec != nil {
-		c.hash = manifest.ContainerHash(spec)
+		c.hash = manifest.HashIn(pod, spec)
 		if node.HookOf(spec, node.PreStop) != nil {
 			c.noted = spec
 		}

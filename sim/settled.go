@@ -235,7 +235,7 @@ func (s *simulation) alive(l *life, c *corev1.Container, run *container, box *sa
 		return nil // the agent's own view of its end decides
 	case run == nil:
 		return fmt.Errorf("container %s was never made", c.Name)
-	case run.hash != manifest.ContainerHash(c) && (run.state != node.ContainerExited || node.Rerun(spec, c, run.exit)):
+	case !manifest.IsHashOf(run.hash, c) && (run.state != node.ContainerExited || node.Rerun(spec, c, run.exit)):
 		return fmt.Errorf("%s is not of the wanted version", run)
 	}
 	if asked, ok := l.restarts[c.Name]; ok && run.attempt <= asked && !(rests && l.outlived(run)) {

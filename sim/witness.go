@@ -213,7 +213,7 @@ func (wi *witness) mustRun(w *world, c *container) error {
 	if asked, ok := wanted.restarts[c.name]; ok && c.attempt <= asked {
 		return nil
 	}
-	if spec := specOf(wanted.object, c.name); spec == nil || manifest.ContainerHash(spec) != c.hash {
+	if spec := specOf(wanted.object, c.name); spec == nil || !manifest.IsHashOf(c.hash, spec) {
 		return nil
 	}
 	return errWanted
@@ -222,7 +222,7 @@ func (wi *witness) mustRun(w *world, c *container) error {
 // owes records that a run which ends for another version has to be followed by one.
 func (wi *witness) owes(w *world, c *call, run *container) {
 	l, spec := wi.wanted[run.key], specOf(c.pod.Object, run.name)
-	if c.abandoned() || l == nil || l.id != idOf(c.pod) || run.uid != l.id.uid || spec == nil || manifest.ContainerHash(spec) == run.hash {
+	if c.abandoned() || l == nil || l.id != idOf(c.pod) || run.uid != l.id.uid || spec == nil || manifest.IsHashOf(run.hash, spec) {
 		return
 	}
 	if c.pod.Deletion == nil && l.result == "" && l.expired.IsZero() && run.sandbox.ready && !w.over(l) {

@@ -133,7 +133,7 @@ func (l *Life) Initialised() bool {
 
 // Outdated reports whether a run was made from another image than is wanted now.
 func Outdated(run *node.Container, c *corev1.Container) bool {
-	return run.Hash != "" && run.Hash != manifest.ContainerHash(c)
+	return run.Hash != "" && !manifest.IsHashOf(run.Hash, c)
 }
 
 // Asked reports whether this run was asked to end so that another begins: by a client, by a

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"nodal/node"
 	"nodal/node/manifest"
 	"nodal/node/manifest/rules"
 )
@@ -85,6 +86,45 @@ func TestChangeForgivesDefaultsAnEarlierVersionDidNotKnow(t *testing.T) {
 	}
 	if journalled.Spec.EnableServiceLinks != nil {
 		t.Error("Change wrote into the pod it was given")
+	}
+}
+
+func TestKubeletsHash(t *testing.T) {
+	// The values are those of upstream's kubelet 1.36.3.
+	for _, test := range []struct{ name, image, want string }{
+		{"app", "app:1", "5f7faf92"},
+		{"main", "registry.k8s.io/pause:3.10", "b03ee60b"},
+		{"x<&>", "a@sha256:b", "451b0723"},
+	} {
+		c := &corev1.Container{Name: test.name, Image: test.image}
+		if got := manifest.KubeletHash(c); got != test.want {
+			t.Errorf("%s of %s: got %s, want %s", test.name, test.image, got, test.want)
+		}
+		for hash, want := range map[string]bool{test.want: true, manifest.ContainerHash(c): true, "0": false, "v1-0": false} {
+			if got := manifest.IsHashOf(hash, c); got != want {
+				t.Errorf("%s: it is the hash of %s: %t, want %t", hash, test.name, got, want)
+			}
+		}
+	}
+}
+
+func TestPodsThatUpstreamMayTakeOverHaveItsHash(t *testing.T) {
+	c, posted, brought := corev1.Container{Name: "app", Image: "app:1"}, &corev1.Pod{}, &corev1.Pod{}
+	brought.Annotations = map[string]string{node.AnnotationFrom: node.Cluster}
+	for _, test := range []struct {
+		name   string
+		source node.Source
+		object *corev1.Pod
+		want   string
+	}{
+		{"posted to the node", node.SourceAPI, posted, manifest.ContainerHash(&c)},
+		{"of a cluster", node.SourceAPI, brought, "5f7faf92"},
+		{"of a file", node.SourceFile, posted, "5f7faf92"},
+		{"of a URL", node.SourceURL, posted, "5f7faf92"},
+	} {
+		if got := manifest.HashIn(&node.Pod{Source: test.source, Object: test.object}, &c); got != test.want {
+			t.Errorf("a pod %s: got %s, want %s", test.name, got, test.want)
+		}
 	}
 }
 

@@ -24,7 +24,7 @@
 // server/testdata/inputs.txt shows the answers.
 //
 // Besides reading, the package answers what a change of manifest means for the pod
-// that runs (Change), names what runs (ContainerHash, PodHash) and turns a pod from
+// that runs (Change), names what runs (HashIn, PodHash) and turns a pod from
 // a file or URL into a static pod (Static).
 //
 // Start reading at [Decode], then [Default]; kinds.go lists what else than pods is read.

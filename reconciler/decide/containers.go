@@ -138,6 +138,6 @@ func (v *View) create(p *Plan, c *corev1.Container, joins string) {
 	}
 	p.try(v, node.CreateContainer{
 		Container: c.Name, Attempt: v.nextAttempt(c.Name), SandboxID: v.sandbox.ID,
-		Image: c.Image, ImageID: image, Hash: manifest.ContainerHash(c), Limits: limits, Joins: joins,
+		Image: c.Image, ImageID: image, Hash: manifest.HashIn(v.pod, c), Limits: limits, Joins: joins,
 	})
 }

@@ -90,7 +90,7 @@ func (w *witness) madeFrom(pod *node.Pod, a node.CreateContainer) {
 	defer w.mu.Unlock()
 	for c := range node.EveryContainer(&pod.Object.Spec) {
 		if c.Name == a.Container {
-			w.hashes[instanceID{pod.UID(), a.Container, a.Attempt}] = manifest.ContainerHash(c)
+			w.hashes[instanceID{pod.UID(), a.Container, a.Attempt}] = manifest.HashIn(pod, c)
 		}
 	}
 }

@@ -115,7 +115,7 @@ func alive(l *life, c *corev1.Container, run cri.Container, home string) error {
 		return fmt.Errorf("container %s was never made", c.Name)
 	case run.State == runtimeapi.ContainerState_CONTAINER_EXITED && !reruns:
 		return nil
-	case run.Annotations["io.kubernetes.container.hash"] != manifest.ContainerHash(c):
+	case !manifest.IsHashOf(run.Annotations["io.kubernetes.container.hash"], c):
 		return fmt.Errorf("container %s is not of the wanted version", c.Name)
 	case run.Running() && run.SandboxID != home:
 		return fmt.Errorf("container %s runs in a lost sandbox", c.Name)

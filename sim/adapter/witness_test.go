@@ -269,5 +269,5 @@ func (w *witness) outdated(l *life, run *instance) bool {
 	spec := l.spec(run.id.container)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return spec == nil || w.hashes[run.id] != manifest.ContainerHash(spec)
+	return spec == nil || !manifest.IsHashOf(w.hashes[run.id], spec)
 }

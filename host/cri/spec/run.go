@@ -41,7 +41,7 @@ func (n Node) Run(pod *node.Pod, a node.CreateContainer) (Run, error) {
 		return Run{}, err
 	}
 	return Run{
-		Pod: pod, Allocated: allocated, Container: c, Hash: manifest.ContainerHash(c),
+		Pod: pod, Allocated: allocated, Container: c, Hash: manifest.HashIn(pod, c),
 		Attempt: a.Attempt, Limits: a.Limits, Name: nameOf(allocated, n.DNS.Domain), Image: a.ImageID, Joins: a.Joins,
 	}, nil
 }
