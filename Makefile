@@ -13,9 +13,9 @@ export PATH := $(PATH):/usr/sbin:/sbin
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 ROUNDS ?= 100
-FUZZTIME ?= 30s
+FUZZTIME ?= 3600
 
-.PHONY: help build bundle web dist setup-dist run run-sim cluster clean-node check test test-v2 test-node lint gen api-image vuln bench chaos fuzz fmt setup setup-tests clean
+.PHONY: help build bundle web dist setup-dist run run-sim cluster clean-node check test test-v2 test-node lint gen api-image vuln bench chaos fuzz fuzz-short fmt setup setup-tests clean
 
 help: ## list the targets
 	@awk -F ': .*## ' '/^[a-z0-9-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' Makefile
@@ -86,8 +86,11 @@ chaos: setup-tests ## kill agent, runtime and API server at random moments, ROUN
 	NODAL_REQUIRE_ROOT=1 NODAL_SOAK=$$((5 * $(ROUNDS))) go test -count=1 -timeout 2h -run TestVolumesComeAndGoThroughCrashes ./test/e2e
 	go test -count=1 -timeout 1h -run TestSubPathHoldsAgainstSwaps ./host/volume -swaps $$((10000 * $(ROUNDS)))
 
-fuzz: ## fuzz every parser for FUZZTIME=30s each
-	test/fuzz.sh $(FUZZTIME)
+fuzz: ## fuzz all that reads bytes of strangers, for FUZZTIME=3600 seconds together
+	test/fuzz.sh all $(FUZZTIME)
+
+fuzz-short: ## the same for 5 seconds each, as make test does
+	test/fuzz.sh each 5
 
 fmt: ## format Go and proto files
 	"$$(go env GOROOT)/bin/gofmt" -w $$(find . -name '*.go' -not -path '*/node_modules/*' -not -path './.cache/*')

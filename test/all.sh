@@ -21,6 +21,8 @@ test/phase.sh "build the kubelet" env CGO_ENABLED=0 go build -tags bundle,grpcno
 .cache/leaks save .cache/before.json || exit 1
 test/phase.sh tests test/gotest.sh | tee .cache/tests.log
 status=$?
+# Known inputs are run as plain tests above. Five seconds each would find a fault that is near to them.
+test/phase.sh "fuzz, for a moment" test/fuzz.sh each 5 | tee -a .cache/tests.log || status=1
 test/phase.sh "the same on cgroup v2, in small" test/vm/smoke.sh | tee -a .cache/tests.log || status=1
 test/phase.sh "nothing left behind" .cache/leaks check .cache/before.json || status=1
 # Print the failures, and the count as the last line, where a reader looks for it.

@@ -1,10 +1,31 @@
 #!/bin/bash
-# Fuzzes every fuzz test for a while each: fuzz.sh TIME.
-set -euo pipefail
+# Fuzzes every fuzz test: "fuzz.sh each SECONDS" for so long each, "fuzz.sh all SECONDS" for so long together. A failing
+# input is written below testdata/fuzz, where every later "go test" runs it.
+set -uo pipefail
 cd "$(dirname "$0")/.."
-grep -rl --include='*_test.go' --exclude-dir=node_modules '^func Fuzz' . | xargs -r -n1 dirname | sort -u |
-  while read -r dir; do
-    for name in $(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' "$dir"/*_test.go); do
-      go test -run '^$' -fuzz "^$name\$" -fuzztime "$1" "$dir"
-    done
-  done
+root=$PWD
+export CGO_ENABLED=0
+mkdir -p .cache/fuzz
+fuzz_tests() { # DIR NAME, a line each
+  grep -r --include='*_test.go' --exclude-dir=node_modules --exclude-dir=.cache '^func Fuzz' . |
+    sed -n 's|^\(.*\)/[^/]*:func \(Fuzz[A-Za-z0-9_]*\)(.*|\1 \2|p' | sort
+}
+case $1 in
+  each) seconds=$2 ;;
+  all) seconds=$(($2 / $(fuzz_tests | wc -l))) ;;
+  *) echo "fuzz: want each or all, and a number of seconds" >&2; exit 2 ;;
+esac
+status=0 compiled=
+while read -r dir name; do
+  binary=$root/.cache/fuzz/$(tr / - <<<"${dir#./}").test
+  if [ "$compiled" != "$dir" ]; then
+    go test -c -fuzz . -o "$binary" "$dir" || { status=1; continue; }
+    compiled=$dir
+  fi
+  # A short fuzz must not spend its time on making one input small.
+  (cd "$dir" && "$binary" -test.run '^$' -test.fuzz "^$name\$" -test.fuzztime "${seconds}s" -test.fuzzminimizetime 5s \
+    -test.fuzzcachedir "$root/.cache/fuzz/corpus/$dir") >"$binary.log" 2>&1 ||
+    { status=1; cat "$binary.log"; echo "failed: $dir $name"; continue; }
+  echo "$dir $name: $(sed -n 's/.*execs: \([0-9]*\) .*/\1 inputs/p' "$binary.log" | tail -n 1)"
+done < <(fuzz_tests)
+exit $status

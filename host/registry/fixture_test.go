@@ -22,7 +22,7 @@ import (
 	"nodal/node"
 )
 
-func openStore(t *testing.T, dir string) *Store {
+func openStore(t testing.TB, dir string) *Store {
 	t.Helper()
 	s, err := Open(Config{Dir: dir, Reserve: 1, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -32,7 +32,7 @@ func openStore(t *testing.T, dir string) *Store {
 }
 
 // importAll imports and fails the test if that does.
-func importAll(t *testing.T, s *Store, tarball []byte, o Options) []node.ImportedImage {
+func importAll(t testing.TB, s *Store, tarball []byte, o Options) []node.ImportedImage {
 	t.Helper()
 	images, err := s.Import(t.Context(), bytes.NewReader(tarball), o)
 	if err != nil {
@@ -42,7 +42,7 @@ func importAll(t *testing.T, s *Store, tarball []byte, o Options) []node.Importe
 }
 
 // makeImage makes an image of random content for a platform.
-func makeImage(t *testing.T, arch string) v1.Image {
+func makeImage(t testing.TB, arch string) v1.Image {
 	t.Helper()
 	image, err := random.Image(3000, 2)
 	if err != nil {
@@ -60,7 +60,7 @@ func makeImage(t *testing.T, arch string) v1.Image {
 	return image
 }
 
-func ourImage(t *testing.T) v1.Image { return makeImage(t, goruntime.GOARCH) }
+func ourImage(t testing.TB) v1.Image { return makeImage(t, goruntime.GOARCH) }
 
 // otherArch returns an architecture other than this machine's.
 func otherArch() string {
@@ -70,7 +70,7 @@ func otherArch() string {
 	return "s390x"
 }
 
-func digestOf(t *testing.T, one interface{ Digest() (v1.Hash, error) }) string {
+func digestOf(t testing.TB, one interface{ Digest() (v1.Hash, error) }) string {
 	t.Helper()
 	digest, err := one.Digest()
 	if err != nil {
@@ -86,7 +86,7 @@ type entry struct {
 	link string
 }
 
-func tarOf(t *testing.T, entries ...entry) []byte {
+func tarOf(t testing.TB, entries ...entry) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
@@ -110,7 +110,7 @@ func tarOf(t *testing.T, entries ...entry) []byte {
 
 // dockerSave packs an image in docker's classic form: plain layers, each in a
 // directory of its own, the second time as a link.
-func dockerSave(t *testing.T, image v1.Image, tags ...string) []entry {
+func dockerSave(t testing.TB, image v1.Image, tags ...string) []entry {
 	t.Helper()
 	config, err := image.RawConfigFile()
 	if err != nil {
@@ -144,7 +144,7 @@ func dockerSave(t *testing.T, image v1.Image, tags ...string) []entry {
 }
 
 // ociLayout packs roots, each with its annotations.
-func ociLayout(t *testing.T, roots ...mutate.IndexAddendum) []entry {
+func ociLayout(t testing.TB, roots ...mutate.IndexAddendum) []entry {
 	t.Helper()
 	dir := t.TempDir()
 	if _, err := layout.Write(dir, mutate.AppendManifests(empty.Index, roots...)); err != nil {
@@ -153,7 +153,7 @@ func ociLayout(t *testing.T, roots ...mutate.IndexAddendum) []entry {
 	return entriesBelow(t, dir)
 }
 
-func entriesBelow(t *testing.T, dir string) []entry {
+func entriesBelow(t testing.TB, dir string) []entry {
 	t.Helper()
 	var entries []entry
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -180,7 +180,7 @@ func named(one mutate.Appendable, annotations map[string]string) mutate.IndexAdd
 }
 
 // filesBelow are the names of all files of a store, but for the layout's own.
-func filesBelow(t *testing.T, dir string) []string {
+func filesBelow(t testing.TB, dir string) []string {
 	t.Helper()
 	var names []string
 	for _, e := range entriesBelow(t, dir) {

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -224,6 +225,23 @@ func TestAnImportIsBounded(t *testing.T) {
 				t.Errorf("got %v, want %v", err, c.want)
 			}
 		})
+	}
+}
+
+// TestNamesOfATarballAreBounded packs names that compress well, which are kept until the tarball has been read.
+func TestNamesOfATarballAreBounded(t *testing.T) {
+	var entries []entry
+	for i := range 30 {
+		entries = append(entries, entry{name: fmt.Sprintf("link%d", i), link: strings.Repeat("x", 200<<10)})
+	}
+	entries = append(entries, dockerSave(t, ourImage(t), "app:1")...)
+	tarball := gzipped(t, tarOf(t, entries...))
+	if len(tarball) > 100<<10 {
+		t.Fatalf("the tarball has %d bytes", len(tarball))
+	}
+	s := openStore(t, t.TempDir())
+	if _, err := s.Import(t.Context(), bytes.NewReader(tarball), Options{}); !errors.Is(err, node.ErrTooLarge) {
+		t.Errorf("got %v, want %v", err, node.ErrTooLarge)
 	}
 }
 

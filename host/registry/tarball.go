@@ -21,6 +21,7 @@ import (
 
 const (
 	maxEntries = 10_000    // of a tarball; an image has at most 127 layers
+	maxNames   = 4 << 20   // bytes of the names of all entries, which are kept in memory
 	maxWindow  = 128 << 20 // bytes of memory that a zstd stream may ask for
 	trailer    = 1 << 20   // bytes that may follow the last entry
 )
@@ -59,7 +60,7 @@ func (st *stage) unpack(m *meter) error {
 		return invalidUnlessOurs(m, err)
 	}
 	defer in.Close()
-	entries := tar.NewReader(in)
+	entries, named := tar.NewReader(in), 0
 	for n := 0; ; n++ {
 		header, err := entries.Next()
 		if errors.Is(err, io.EOF) && n > 0 {
@@ -72,6 +73,9 @@ func (st *stage) unpack(m *meter) error {
 		}
 		if n == maxEntries {
 			return fmt.Errorf("it has more than %d entries: %w", maxEntries, node.ErrTooLarge)
+		}
+		if named += len(header.Name) + len(header.Linkname); named > maxNames {
+			return fmt.Errorf("the names of its entries have more than %d bytes: %w", maxNames, node.ErrTooLarge)
 		}
 		if err := st.take(header, entries); err != nil {
 			return invalidUnlessOurs(m, fmt.Errorf("entry %q: %w", header.Name, err))
