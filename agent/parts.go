@@ -48,7 +48,7 @@ func build(o Options, f facts, m memory, r runtime, guard *auth.Authenticator) (
 	p.intake = intake.Intake{
 		Store: m.state.Store, Offer: f.offers.Read, Present: present(p.vitals.Short, r.health.Known),
 		Storage: m.keeper, NewUID: uuid.NewUUID, Sources: locations(cfg), Policy: cfg.Policy,
-		Preempted: preempted(report, m.counts.Preempted),
+		Preempted: preempted(report, m.counts.Preempted), Unheld: r.own.Unheld,
 	}
 	p.sources = store.NewSources(p.intake.Sources)
 	p.sources.Delivered(node.SourceAPI, f.started, nil) // the journal brought back what was posted

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"nodal/agent/cgroups"
 	"nodal/agent/files"
 	"nodal/agent/ownruntime"
+	"nodal/agent/state"
 	"nodal/host/cri"
 	"nodal/host/cri/spec"
 	"nodal/host/registry"
@@ -39,7 +41,7 @@ type runtime struct {
 func reach(ctx context.Context, o Options, f facts, m memory) (r runtime, err error) {
 	cfg := o.Config
 	if r.endpoint = cfg.Runtime.Endpoint; r.endpoint == "" {
-		if r.own, err = ownruntime.Start(ctx, cfg.Dirs, cfg.Runtime, m.state.Events, o.Log); err != nil {
+		if r.own, err = ownruntime.Start(ctx, cfg.Dirs, cfg.Runtime, m.state, o.Log); err != nil {
 			return r, err
 		}
 		r.endpoint = r.own.Endpoint()
@@ -74,7 +76,17 @@ func reach(ctx context.Context, o Options, f facts, m memory) (r runtime, err er
 		LastWords: m.files.LastWords, Event: m.state.Events.Add, Connect: r.own.Connect(),
 	}, o.Log)
 	r.name = askName(ctx, r.health.Status, o.Log)
+	tellUnheld(m.state, r.own.Unheld)
 	return r, nil
+}
+
+// tellUnheld tells of NetworkPolicies from before that nothing holds pods to now. New ones are refused.
+func tellUnheld(s *state.State, unheld func() string) {
+	policies, _ := s.Store.Objects(node.NetworkPolicy)
+	if why := unheld(); why != "" && len(policies) > 0 {
+		s.Events.Add(node.Event{Time: time.Now(), Reason: "NetworkPolicyWithoutEffect", Warning: true,
+			Message: fmt.Sprintf("NetworkPolicies on this node (%d) have no effect: %s", len(policies), why)})
+	}
 }
 
 // registry returns the registry of a runtime that is the agent's own, or else nil.

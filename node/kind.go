@@ -7,6 +7,7 @@ import (
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	nodev1 "k8s.io/api/node/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,6 +26,7 @@ const (
 	RuntimeClass          ObjectKind = "RuntimeClass"
 	ClusterTrustBundle    ObjectKind = "ClusterTrustBundle"
 	PriorityClass         ObjectKind = "PriorityClass"
+	NetworkPolicy         ObjectKind = "NetworkPolicy"
 )
 
 // Value is the Kubernetes object that an Object holds.
@@ -72,6 +74,9 @@ var kinds = []Kind{
 		Name: PriorityClass, Version: "scheduling.k8s.io/v1", Plural: "priorityclasses", Record: "PriorityClass",
 		New:   func() Value { return new(schedulingv1.PriorityClass) },
 		Fixed: []string{"value", "preemptionPolicy"},
+	}, {
+		Name: NetworkPolicy, Version: "networking.k8s.io/v1", Plural: "networkpolicies", Namespaced: true,
+		Record: "NetworkPolicy", New: func() Value { return new(networkingv1.NetworkPolicy) },
 	},
 }
 

@@ -26,14 +26,15 @@ func Config(dirs config.Dirs, settings config.Runtime, log *slog.Logger) hostrun
 		// The program's path may lead to another program after an upgrade.
 		c.UnpackCommand = []string{"/proc/self/exe", UnpackCommand, dirs.Root}
 	}
-	c.Network = network(c, settings)
+	c.Network = network(c, settings, nil)
 	return c
 }
 
-// network returns the network of a runtime's pods.
-func network(c hostruntime.Config, settings config.Runtime) *podnet.Network {
+// network returns the network of a runtime's pods. source tells what they are held to; nil stands for nothing.
+func network(c hostruntime.Config, settings config.Runtime, source podnet.Source) *podnet.Network {
 	return podnet.New(podnet.Config{
 		Places: podnet.Places(c.Places()), CIDRs: settings.PodCIDRs, Reopens: len(c.Index) > 0, Closed: settings.Closed,
+		Source: source,
 	})
 }
 

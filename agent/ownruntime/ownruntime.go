@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"nodal/agent/config"
+	"nodal/agent/state"
 	"nodal/host/podnet"
 	"nodal/host/registry"
 	hostruntime "nodal/host/runtime"
@@ -29,13 +30,14 @@ type Runtime struct {
 	images     *registry.Store
 	registry   *registry.Server
 	hosts      *registry.Hosts
+	store      *store.Store
 	events     *store.Events
 	log        *slog.Logger
 }
 
 // Start starts the runtime, or adopts the one of an earlier agent. It returns when pods can be made.
 func Start(
-	ctx context.Context, dirs config.Dirs, settings config.Runtime, events *store.Events, log *slog.Logger,
+	ctx context.Context, dirs config.Dirs, settings config.Runtime, s *state.State, log *slog.Logger,
 ) (*Runtime, error) {
 	images, err := registry.Open(registry.Config{Dir: dirs.Images(), Unpacked: settings.ImportLimit, Log: log})
 	if err != nil {
@@ -50,7 +52,7 @@ func Start(
 		return nil, err
 	}
 	r := &Runtime{
-		images: images, registry: served, events: events, log: log,
+		images: images, registry: served, store: s.Store, events: s.Events, log: log,
 		hosts: &registry.Hosts{
 			User: dirs.Registries(), Effective: hostruntime.RegistriesDir(dirs.Root),
 			Direct: hostruntime.DirectRegistriesDir(dirs.Root), Mirror: served.Mirror(),
@@ -58,8 +60,8 @@ func Start(
 	}
 	r.hostsWritten(r.hosts.Write())
 	c := Config(dirs, settings, log)
-	r.network = network(c, settings)
-	c.SandboxImage, c.Tell, c.Network = sandbox, events.Add, r.network
+	r.network = network(c, settings, wishes{s.Store})
+	c.SandboxImage, c.Tell, c.Network = sandbox, s.Events.Add, r.network
 	if r.containerd, err = hostruntime.Start(ctx, c); err != nil {
 		return nil, fmt.Errorf("start the node's own container runtime: %w", err)
 	}
@@ -110,6 +112,22 @@ func (r *Runtime) Fault() string {
 	return r.network.Fault()
 }
 
+// Unheld says why pods are not held to NetworkPolicies; it is empty if they are.
+func (r *Runtime) Unheld() string {
+	if r == nil {
+		return "with --container-runtime-endpoint, pods are on the network of that runtime's CNI plugins, which do not know " +
+			"the node's objects; leave that flag out, or use the means of those plugins"
+	}
+	return r.Fault()
+}
+
+// unfollowed tells of NetworkPolicies that could not be applied.
+func (r *Runtime) unfollowed(err error) {
+	r.log.Warn("cannot apply NetworkPolicies", "err", err)
+	r.events.Add(node.Event{Time: time.Now(), Reason: "NetworkPolicyFailed", Warning: true,
+		Message: "the rules from before stay in force: " + err.Error()})
+}
+
 // Pid returns the process of containerd.
 func (r *Runtime) Pid() int { return r.containerd.Pid() }
 
@@ -131,6 +149,10 @@ func (r *Runtime) Run(ctx context.Context) error {
 	group.Go(func() error { return r.registry.Serve(ctx) })
 	group.Go(func() error {
 		r.hosts.Follow(ctx, r.hostsWritten)
+		return nil
+	})
+	group.Go(func() error {
+		r.network.Follow(ctx, r.store.Changed, r.unfollowed)
 		return nil
 	})
 	group.Go(func() error { return r.containerd.Run(ctx) })

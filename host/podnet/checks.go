@@ -51,7 +51,7 @@ func tryNftables(name string) error {
 }
 
 // tryGuard makes a guard beside that of the node, and removes it.
-func tryGuard(name string) error { return try(guard(name+"-trial", nil, nil, nil)) }
+func tryGuard(name string) error { return try(guard(name+"-trial", nil, nil, nil, false)) }
 
 func try(t nft.Table) error {
 	if err := nft.Replace(t); err != nil {

@@ -6,6 +6,7 @@
 //	       --> routed      (a table of nftables: masquerade, and ports that are closed to pods)
 //	       --> guard       (another: pods keep to their own addresses)
 //	       --> conflist    (containerd runs the CNI plugins by it: bridge, host-local, portmap)
+//	Follow --> lays the guard and the NetworkPolicies (policy) down again when these or pods' labels change
 //	Connect -> lets a pod that the plugins have connected onto the network
 //	Keep   --> sets up again what a reload of the firewall took away, opens host ports again,
 //	           and removes rules of host ports that lead to pods that are gone
@@ -23,7 +24,7 @@
 // The package does not know the container runtime. The runtime tells where its files lie (Places) and which sandboxes
 // it has, and drives SetUp, Keep and Clean in step with containerd.
 //
-// Below it, nft knows how the kernel wants a table.
+// Below it, policy turns NetworkPolicies into rules, and nft knows how the kernel wants a table.
 //
 // Start reading at Network in podnet.go.
 package podnet

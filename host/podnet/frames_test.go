@@ -66,7 +66,7 @@ func run(commands ...string) error {
 // record writes what the CNI library notes of a pod's connection.
 func (n *Network) record(w wire) error {
 	dir := filepath.Join(n.cache, "results")
-	text := fmt.Sprintf(`{"containerId": "box-%[1]s", "networkName": %[2]q, "ifName": "eth0", "result": {"interfaces": [
+	text := fmt.Sprintf(`{"containerId": "box-%[1]s", "cniArgs": [["K8S_POD_UID", "%[1]s"]], "networkName": %[2]q, "ifName": "eth0", "result": {"interfaces": [
 		{"name": %[2]q}, {"name": %[1]q}, {"name": "eth0", "mac": %[3]q, "sandbox": "/run/some"}], "ips": [
 		{"address": "%[4]s/24"}, {"address": "%[5]s/64"}]}}`,
 		w.link, n.places.bridge(), w.card, w.addresses[0], w.addresses[1])

@@ -18,7 +18,10 @@ const arrives = "arrives"
 //
 // A pod that the table does not know yet can use no address of the network, and reaches neither a pod nor the host.
 // So a pod is connected only once the table knows it, whatever dies before.
-func guard(name string, bridge net.HardwareAddr, subnets []netip.Prefix, ends []end) nft.Table {
+//
+// Where there are policies, packets that pods send each other are handed to the host, which routes and judges them: the
+// kernel tracks no connections on bridges, unless it has modules for that.
+func guard(name string, bridge net.HardwareAddr, subnets []netip.Prefix, ends []end, policies bool) nft.Table {
 	links := nft.Set{Name: "links", Fields: []nft.Field{nft.InLink}}
 	cards := nft.Set{Name: "cards", Fields: []nft.Field{nft.CardDest}}
 	own4 := nft.Set{Name: "own4", Fields: []nft.Field{nft.InLink, nft.CardSource, nft.IP4Source}}
@@ -42,7 +45,7 @@ func guard(name string, bridge net.HardwareAddr, subnets []netip.Prefix, ends []
 			own6.Keys = append(own6.Keys, nft.Key{Values: [][]byte{index, e.card, a.AsSlice()}})
 		}
 	}
-	return nft.Table{
+	t := nft.Table{
 		Family: nft.Bridge, Name: name, Sets: []nft.Set{links, cards, own4, own6},
 		Chains: []nft.Chain{
 			{Name: arrives, Hook: nft.Arrives, Rules: append([]nft.Rule{
@@ -51,6 +54,42 @@ func guard(name string, bridge net.HardwareAddr, subnets []netip.Prefix, ends []
 			}, strangers(subnets)...)},
 			{Name: "pod", Rules: podRules()},
 		},
+	}
+	if policies && len(bridge) == cardSize {
+		pod := &t.Chains[1]
+		pod.Rules = append(pod.Rules, handUp(bridge)...)
+		t.Chains = append(t.Chains, nft.Chain{Name: "between", Hook: nft.Passes, Rules: between()})
+	}
+	accept := nft.Rule{Do: nft.Accept()}
+	t.Chains[1].Rules = append(t.Chains[1].Rules, accept)
+	return t
+}
+
+// handUp hands packets to the host, but for those by which pods find each other.
+func handUp(bridge net.HardwareAddr) []nft.Rule {
+	rules := []nft.Rule{neighbors()}
+	for _, kind := range []uint16{nft.FrameIP4, nft.FrameIP6} {
+		rules = append(rules, nft.Rule{
+			If: []nft.Match{nft.Is(nft.FrameType, nft.Port(kind)), nft.In("cards", nft.CardDest)}, Do: nft.ToCard(bridge),
+		})
+	}
+	return rules
+}
+
+// neighbors accepts messages of neighbor discovery.
+func neighbors() nft.Rule {
+	return nft.Rule{Do: nft.Accept(), If: []nft.Match{
+		nft.Is(nft.Transport, []byte{icmp6}), nft.Between(nft.ICMP6Type, []byte{neighborSolicits}, []byte{neighborAnswers}),
+	}}
+}
+
+// between drops what pods send each other past the host, but for that by which they find each other.
+func between() []nft.Rule {
+	pod := nft.In("links", nft.InLink)
+	return []nft.Rule{
+		{If: []nft.Match{nft.Is(nft.FrameType, nft.Port(nft.FrameARP))}, Do: nft.Accept()},
+		neighbors(),
+		{If: []nft.Match{pod}, Do: nft.Drop()},
 	}
 }
 
@@ -82,7 +121,7 @@ const (
 // ethernetIP4 are the kinds and lengths of addresses in a message of ARP.
 var ethernetIP4 = []byte{0, 1, 8, 0, 6, 4}
 
-// podRules drop what a pod may not send, and accept the rest.
+// podRules drop what a pod may not send.
 func podRules() []nft.Rule {
 	message := func(kind byte, more ...nft.Match) []nft.Match {
 		return append([]nft.Match{
@@ -103,7 +142,6 @@ func podRules() []nft.Rule {
 		drop(nft.Not(nft.Is(nft.ARPKind, ethernetIP4))),
 		drop(nft.Not(nft.In("own4", nft.InLink, nft.CardSource, nft.ARPSender))),
 		drop(nft.Not(nft.In("own4", nft.InLink, nft.ARPSenderCard, nft.ARPSender))),
-		{Do: nft.Accept()},
 	}
 }
 

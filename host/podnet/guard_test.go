@@ -26,7 +26,9 @@ func TestGuardHoldsPodsToTheirAddresses(t *testing.T) {
 		{link: "veth2", index: 12, card: net.HardwareAddr{2, 0, 0, 0, 0, 2}, addresses: addresses("10.90.1.3")},
 	}
 	bridge := net.HardwareAddr{2, 0, 0, 0, 0, 0xff}
-	wantGolden(t, "testdata/guard.nft", guard("nodal-1", bridge, prefixes("10.90.1.0/24", "fd01:2::/64"), ends).String())
+	wantGolden(t, "testdata/guard.nft", guard("nodal-1", bridge, prefixes("10.90.1.0/24", "fd01:2::/64"), ends, false).String())
+	wantGolden(t, "testdata/guard-policies.nft",
+		guard("nodal-1", bridge, prefixes("10.90.1.0/24", "fd01:2::/64"), ends, true).String())
 }
 
 func TestRoutedPacketsOfPods(t *testing.T) {

@@ -70,6 +70,9 @@ type Config struct {
 	// pods have addresses of IPv6, so theirs are never asked to open ports again.
 	Reopens bool
 
+	// Source tells which policies hold for pods; nil stands for none.
+	Source Source
+
 	// Closed are TCP ports of the host that pods may not connect to.
 	Closed []uint16
 }
@@ -81,6 +84,7 @@ type Network struct {
 	subnets []netip.Prefix // once it is set up
 	reopens bool
 	closed  []uint16
+	source  Source
 	cache   string // of the CNI library
 	ports   openPorts
 
@@ -89,7 +93,7 @@ type Network struct {
 
 // New makes a network that SetUp lays down.
 func New(c Config) *Network {
-	return &Network{places: c.Places, wanted: c.CIDRs, reopens: c.Reopens, closed: c.Closed, cache: cniCache,
+	return &Network{places: c.Places, wanted: c.CIDRs, reopens: c.Reopens, closed: c.Closed, source: c.Source, cache: cniCache,
 		connected: connected{ends: map[string]end{}}}
 }
 

@@ -31,6 +31,8 @@ type Intake struct {
 	Storage storage.Keeper
 	Policy  policy.Policy
 	Sources map[node.Source]string // the configured ones, with their places; nil allows any
+	// Unheld says why the node does not hold pods to NetworkPolicies; "" if it does. nil means that it does.
+	Unheld func() string
 	// Preempted is called for each pod that has to end for a critical one, with the resource which
 	// that one lacked. nil disables it.
 	Preempted func(*node.Pod, corev1.ResourceName)

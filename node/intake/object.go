@@ -23,6 +23,9 @@ func (in Intake) applyObject(tx *store.Tx, d Delivery, now time.Time) (Outcome, 
 	if err := permittedStorage(d, old); err != nil {
 		return Outcome{}, err
 	}
+	if err := in.permittedPolicy(d); err != nil {
+		return Outcome{}, err
+	}
 	if err := permittedDefault(tx, d); err != nil {
 		return Outcome{}, err
 	}

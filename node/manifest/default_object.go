@@ -2,6 +2,7 @@ package manifest
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	nodev1 "k8s.io/api/node/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 
@@ -47,4 +48,27 @@ func defaultRuntimeClass(class *nodev1.RuntimeClass) {
 
 func defaultPriorityClass(class *schedulingv1.PriorityClass) {
 	setDefaultPtr(&class.PreemptionPolicy, corev1.PreemptLowerPriority)
+}
+
+// defaultNetworkPolicy has a policy without types be about ingress, and about egress if it has rules for that.
+func defaultNetworkPolicy(policy *networkingv1.NetworkPolicy) {
+	spec := &policy.Spec
+	if len(spec.PolicyTypes) == 0 {
+		spec.PolicyTypes = []networkingv1.PolicyType{networkingv1.PolicyTypeIngress}
+		if len(spec.Egress) > 0 {
+			spec.PolicyTypes = append(spec.PolicyTypes, networkingv1.PolicyTypeEgress)
+		}
+	}
+	for _, rule := range spec.Ingress {
+		defaultPolicyPorts(rule.Ports)
+	}
+	for _, rule := range spec.Egress {
+		defaultPolicyPorts(rule.Ports)
+	}
+}
+
+func defaultPolicyPorts(ports []networkingv1.NetworkPolicyPort) {
+	for i := range ports {
+		setDefaultPtr(&ports[i].Protocol, corev1.ProtocolTCP)
+	}
 }

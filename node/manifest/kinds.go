@@ -39,6 +39,8 @@ func readers() []reader {
 			r.also = []string{kind.Version + "beta1", kind.Version + "alpha1"}
 		case node.PriorityClass:
 			r.complete, r.check = of(defaultPriorityClass, rules.PriorityClass)
+		case node.NetworkPolicy:
+			r.complete, r.check = of(defaultNetworkPolicy, rules.NetworkPolicy)
 		}
 		all = append(all, r)
 	}

@@ -22,10 +22,10 @@ func (r Rule) exprs() (out []expr.Any) {
 		}
 	}
 	for _, m := range r.If {
-		ask(m.fields)
+		ask(m.Fields)
 		out = append(out, m.exprs()...)
 	}
-	ask(r.Do.fields)
+	ask(r.Do.Fields)
 	return append(out, r.Do.exprs()...)
 }
 
@@ -39,33 +39,33 @@ func load(all []Field) (out []expr.Any) {
 }
 
 func (m Match) exprs() []expr.Any {
-	out := load(m.fields)
+	out := load(m.Fields)
 	op := expr.CmpOpEq
-	if m.not {
+	if m.Not {
 		op = expr.CmpOpNeq
 	}
-	size := len(m.value)
+	size := len(m.Value)
 	masked := func(mask []byte) expr.Any {
 		return &expr.Bitwise{
 			SourceRegister: register, DestRegister: register, Len: uint32(len(mask)), Mask: mask, Xor: make([]byte, len(mask)),
 		}
 	}
 	switch {
-	case m.set != "":
-		return append(out, &expr.Lookup{SourceRegister: register, SetName: m.set, Invert: m.not})
-	case m.last != nil:
-		return append(out, &expr.Range{Op: op, Register: register, FromData: m.value, ToData: m.last})
-	case m.flags != 0:
+	case m.Set != "":
+		return append(out, &expr.Lookup{SourceRegister: register, SetName: m.Set, Invert: m.Not})
+	case m.Last != nil:
+		return append(out, &expr.Range{Op: op, Register: register, FromData: m.Value, ToData: m.Last})
+	case m.Flags != 0:
 		op = expr.CmpOpNeq // than none
-		if m.not {
+		if m.Not {
 			op = expr.CmpOpEq
 		}
-		mask := binary.NativeEndian.AppendUint32(nil, m.flags)
+		mask := binary.NativeEndian.AppendUint32(nil, m.Flags)
 		return append(out, masked(mask), &expr.Cmp{Op: op, Register: register, Data: make([]byte, 4)})
-	case m.bits != 0:
-		out = append(out, masked(prefixMask(m.bits, size)))
+	case m.Bits != 0:
+		out = append(out, masked(prefixMask(m.Bits, size)))
 	}
-	return append(out, &expr.Cmp{Op: op, Register: register, Data: m.value})
+	return append(out, &expr.Cmp{Op: op, Register: register, Data: m.Value})
 }
 
 func prefixMask(ones, size int) []byte {
@@ -77,25 +77,25 @@ func prefixMask(ones, size int) []byte {
 }
 
 func (v Verdict) exprs() []expr.Any {
-	switch v.kind {
-	case drop:
+	switch v.Kind {
+	case ToDrop:
 		return []expr.Any{&expr.Counter{}, &expr.Verdict{Kind: expr.VerdictDrop}}
-	case jump:
-		return []expr.Any{&expr.Verdict{Kind: expr.VerdictJump, Chain: v.chain}}
-	case masquerade:
+	case ToJump:
+		return []expr.Any{&expr.Verdict{Kind: expr.VerdictJump, Chain: v.Chain}}
+	case ToMasquerade:
 		return []expr.Any{&expr.Counter{}, &expr.Masq{}}
-	case reset:
+	case ToReset:
 		return []expr.Any{&expr.Counter{}, &expr.Reject{Type: unix.NFT_REJECT_TCP_RST}}
-	case toChain:
+	case ToChosen:
 		const verdict = 0 // the register of verdicts
-		return append(load(v.fields),
-			&expr.Lookup{SourceRegister: register, SetName: v.set, DestRegister: verdict, IsDestRegSet: true})
-	case toCard:
+		return append(load(v.Fields),
+			&expr.Lookup{SourceRegister: register, SetName: v.Set, DestRegister: verdict, IsDestRegSet: true})
+	case ToHost:
 		host := []byte{unix.PACKET_HOST}
 		return []expr.Any{
-			&expr.Immediate{Register: register, Data: v.card},
+			&expr.Immediate{Register: register, Data: v.Card},
 			&expr.Payload{
-				OperationType: expr.PayloadWrite, SourceRegister: register, Base: expr.PayloadBaseLLHeader, Len: uint32(len(v.card)),
+				OperationType: expr.PayloadWrite, SourceRegister: register, Base: expr.PayloadBaseLLHeader, Len: uint32(len(v.Card)),
 			},
 			&expr.Immediate{Register: register, Data: host},
 			&expr.Meta{Key: expr.MetaKeyPKTTYPE, SourceRegister: true, Register: register},

@@ -25,6 +25,7 @@ const (
 	ARPSender                   //
 	Transport                   // the number of the protocol above IP
 	DestPort                    //
+	ICMP4Type                   //
 	ICMP6Type                   //
 	NeighborTarget              // the address that a neighbor advertisement is about
 	TrackState                  // flags that say how a packet belongs to its connection
@@ -65,6 +66,7 @@ var fields = map[Field]fieldOf{
 	ARPSender:      inner("arp saddr ip", nftables.TypeIPAddr, 14, FrameARP),
 	Transport:      known("meta l4proto", nftables.TypeInetProto, expr.MetaKeyL4PROTO),
 	DestPort:       upper("th dport", nftables.TypeInetService, 2, 0),
+	ICMP4Type:      upper("icmp type", nftables.TypeICMPType, 0, FrameIP4),
 	ICMP6Type:      upper("icmpv6 type", nftables.TypeICMP6Type, 0, FrameIP6),
 	NeighborTarget: upper("neighbor target", nftables.TypeIP6Addr, 8, FrameIP6),
 	TrackState:     tracked("ct state", nftables.TypeCTState, expr.CtKeySTATE),

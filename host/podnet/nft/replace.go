@@ -11,20 +11,16 @@ import (
 // mu is held while messages are written: the library counts sets in a variable of all connections.
 var mu sync.Mutex
 
-// Replace lays tables down in one transaction, in place of those with their names.
-func Replace(tables ...Table) error {
-	return change(tables, func(conn *nftables.Conn, t Table, in *nftables.Table) error {
-		conn.AddTable(in)
-		return fill(conn, t, in)
-	})
-}
-
 // Remove removes tables that are there.
 func Remove(tables ...Table) error {
-	return change(tables, func(*nftables.Conn, Table, *nftables.Table) error { return nil })
+	for i, t := range tables {
+		tables[i] = Table{Family: t.Family, Name: t.Name}
+	}
+	return Replace(tables...)
 }
 
-func change(tables []Table, more func(*nftables.Conn, Table, *nftables.Table) error) error {
+// Replace lays tables down in one transaction, in place of those with their names. A table without chains is removed.
+func Replace(tables ...Table) error {
 	mu.Lock()
 	defer mu.Unlock()
 	conn, err := nftables.New(nftables.WithSockOptions(roomy))
@@ -36,7 +32,11 @@ func change(tables []Table, more func(*nftables.Conn, Table, *nftables.Table) er
 		// Adding before deleting: to delete what is not there is an error.
 		conn.AddTable(in)
 		conn.DelTable(in)
-		if err := more(conn, t, in); err != nil {
+		if len(t.Chains) == 0 {
+			continue
+		}
+		conn.AddTable(in)
+		if err := fill(conn, t, in); err != nil {
 			return fmt.Errorf("write nftables table %s: %w", t.Name, err)
 		}
 	}

@@ -38,11 +38,12 @@ type Hook struct {
 
 // Hooks of chains.
 var (
-	Arrives = &Hook{nftables.ChainTypeFilter, nftables.ChainHookPrerouting, nftables.ChainPriorityRaw, "filter prerouting"}
-	Passes  = &Hook{nftables.ChainTypeFilter, nftables.ChainHookForward, nftables.ChainPriorityFilter, "filter forward"}
-	Enters  = &Hook{nftables.ChainTypeFilter, nftables.ChainHookInput, nftables.ChainPriorityFilter, "filter input"}
-	Begins  = &Hook{nftables.ChainTypeFilter, nftables.ChainHookOutput, nftables.ChainPriorityFilter, "filter output"}
-	Leaves  = &Hook{nftables.ChainTypeNAT, nftables.ChainHookPostrouting, nftables.ChainPriorityNATSource, "nat postrouting"}
+	Arrives     = &Hook{nftables.ChainTypeFilter, nftables.ChainHookPrerouting, nftables.ChainPriorityRaw, "filter prerouting"}
+	Passes      = &Hook{nftables.ChainTypeFilter, nftables.ChainHookForward, nftables.ChainPriorityFilter, "filter forward"}
+	PassesLater = &Hook{nftables.ChainTypeFilter, nftables.ChainHookForward, nftables.ChainPriorityRef(1), "filter forward later"}
+	Enters      = &Hook{nftables.ChainTypeFilter, nftables.ChainHookInput, nftables.ChainPriorityFilter, "filter input"}
+	Begins      = &Hook{nftables.ChainTypeFilter, nftables.ChainHookOutput, nftables.ChainPriorityFilter, "filter output"}
+	Leaves      = &Hook{nftables.ChainTypeNAT, nftables.ChainHookPostrouting, nftables.ChainPriorityNATSource, "nat postrouting"}
 )
 
 // Set is a set of keys, or a map from keys to chains.
@@ -67,82 +68,84 @@ type Rule struct {
 	Do Verdict
 }
 
-// Match is a condition on a packet.
+// Match is a condition on a packet. It is made by one of the functions below.
 type Match struct {
-	fields []Field
-	set    string // holds the fields, or else:
-	value  []byte // the one field is equal to it
-	last   []byte // or lies between value and last
-	bits   int    // or has this many bits of value in front
-	flags  uint32 // or has one of these flags
-	not    bool
+	Fields []Field
+	Set    string // holds the fields, or else:
+	Value  []byte // the one field is equal to it
+	Last   []byte // or lies between Value and Last
+	Bits   int    // or has this many bits of Value in front
+	Flags  uint32 // or has one of these flags
+	Not    bool
 }
 
 // Is matches packets with a value in a field.
-func Is(f Field, value []byte) Match { return Match{fields: []Field{f}, value: value} }
+func Is(f Field, value []byte) Match { return Match{Fields: []Field{f}, Value: value} }
 
 // Between matches packets with a value between two others, both included.
 func Between(f Field, first, last []byte) Match {
-	return Match{fields: []Field{f}, value: first, last: last}
+	return Match{Fields: []Field{f}, Value: first, Last: last}
 }
 
 // Within matches packets with a value that has some bits in front.
 func Within(f Field, value []byte, bits int) Match {
-	return Match{fields: []Field{f}, value: value, bits: bits}
+	return Match{Fields: []Field{f}, Value: value, Bits: bits}
 }
 
 // Has matches packets with one of some flags in a field.
-func Has(f Field, flags uint32) Match { return Match{fields: []Field{f}, flags: flags} }
+func Has(f Field, flags uint32) Match { return Match{Fields: []Field{f}, Flags: flags} }
 
 // In matches packets whose fields are in a set together.
-func In(set string, fields ...Field) Match { return Match{fields: fields, set: set} }
+func In(set string, fields ...Field) Match { return Match{Fields: fields, Set: set} }
 
 // Not matches the packets that m does not match, but for those that do not have its fields.
 func Not(m Match) Match {
-	m.not = !m.not
+	m.Not = !m.Not
 	return m
 }
 
-// Verdict says what happens to a packet.
+// Verdict says what happens to a packet. It is made by one of the functions below.
 type Verdict struct {
-	kind   kind
-	chain  string
-	fields []Field
-	set    string
-	card   []byte
+	Kind   Kind
+	Chain  string
+	Fields []Field
+	Set    string
+	Card   []byte
 }
 
-type kind int
+// Kind is a kind of verdict.
+type Kind int
 
+// Kinds of verdicts.
 const (
-	accept kind = iota
-	drop
-	jump
-	masquerade
-	reset
-	toChain
-	toCard
+	ToAccept Kind = iota
+	ToDrop
+	ToJump
+	ToMasquerade
+	ToReset
+	ToChosen
+	ToHost
 )
 
 // Accept lets a packet go on to the tables of others.
-func Accept() Verdict { return Verdict{kind: accept} }
+func Accept() Verdict { return Verdict{Kind: ToAccept} }
 
 // Drop drops a packet.
-func Drop() Verdict { return Verdict{kind: drop} }
+func Drop() Verdict { return Verdict{Kind: ToDrop} }
 
 // Jump goes on in a chain, and comes back from its end.
-func Jump(chain string) Verdict { return Verdict{kind: jump, chain: chain} }
+func Jump(chain string) Verdict { return Verdict{Kind: ToJump, Chain: chain} }
 
 // Masquerade gives a packet the host's address.
-func Masquerade() Verdict { return Verdict{kind: masquerade} }
+func Masquerade() Verdict { return Verdict{Kind: ToMasquerade} }
 
 // Reset answers a packet of TCP with a reset.
-func Reset() Verdict { return Verdict{kind: reset} }
+func Reset() Verdict { return Verdict{Kind: ToReset} }
 
 // Choose jumps to the chain that a map has for a packet's fields, if it has one.
 func Choose(set string, fields ...Field) Verdict {
-	return Verdict{kind: toChain, set: set, fields: fields}
+	return Verdict{Kind: ToChosen, Set: set, Fields: fields}
 }
 
 // ToCard sends a frame up to the host, as if it had been sent to the host's card. The next rule follows.
-func ToCard(card []byte) Verdict { return Verdict{kind: toCard, card: card} }
+func ToCard(card []byte) Verdict { return Verdict{Kind: ToHost, Card: card} }

@@ -77,38 +77,38 @@ func (r Rule) String() string {
 }
 
 func (m Match) String() string {
-	words := names(m.fields) + " "
-	if m.not {
+	words := names(m.Fields) + " "
+	if m.Not {
 		words += "!= "
 	}
-	f := m.fields[0]
+	f := m.Fields[0]
 	switch {
-	case m.set != "":
-		return words + "@" + m.set
-	case m.flags != 0:
-		return words + fmt.Sprintf("%#x", m.flags)
-	case m.last != nil:
-		return words + value(f, m.value) + "-" + value(f, m.last)
-	case m.bits != 0:
-		return words + value(f, m.value) + "/" + strconv.Itoa(m.bits)
+	case m.Set != "":
+		return words + "@" + m.Set
+	case m.Flags != 0:
+		return words + fmt.Sprintf("%#x", m.Flags)
+	case m.Last != nil:
+		return words + value(f, m.Value) + "-" + value(f, m.Last)
+	case m.Bits != 0:
+		return words + value(f, m.Value) + "/" + strconv.Itoa(m.Bits)
 	}
-	return words + value(f, m.value)
+	return words + value(f, m.Value)
 }
 
 func (v Verdict) String() string {
-	switch v.kind {
-	case drop:
+	switch v.Kind {
+	case ToDrop:
 		return "drop"
-	case jump:
-		return "jump " + v.chain
-	case masquerade:
+	case ToJump:
+		return "jump " + v.Chain
+	case ToMasquerade:
 		return "masquerade"
-	case reset:
+	case ToReset:
 		return "reject with tcp reset"
-	case toChain:
-		return names(v.fields) + " vmap @" + v.set
-	case toCard:
-		return "ether daddr set " + net.HardwareAddr(v.card).String() + " meta pkttype set host"
+	case ToChosen:
+		return names(v.Fields) + " vmap @" + v.Set
+	case ToHost:
+		return "ether daddr set " + net.HardwareAddr(v.Card).String() + " meta pkttype set host"
 	}
 	return "accept"
 }
@@ -127,7 +127,7 @@ func value(f Field, v []byte) string {
 		return strconv.Itoa(int(binary.NativeEndian.Uint32(v)))
 	case nftables.TypeInetService.Name:
 		return strconv.Itoa(int(binary.BigEndian.Uint16(v)))
-	case nftables.TypeInetProto.Name, nftables.TypeICMP6Type.Name, nftables.TypeCTDir.Name:
+	case nftables.TypeInetProto.Name, nftables.TypeICMPType.Name, nftables.TypeICMP6Type.Name, nftables.TypeCTDir.Name:
 		return strconv.Itoa(int(v[0]))
 	}
 	return fmt.Sprintf("0x%x", v)

@@ -23,6 +23,7 @@ export const kinds = [
   { kind: "runtimeclasses", one: "RuntimeClass", many: "Runtime classes", namespaced: false, empty: "Alternatives to the default way to run pods.", named: "runtimeClassName", what: (o: Fields) => `handler ${o["handler"]}` },
   { kind: "clustertrustbundles", one: "ClusterTrustBundle", many: "Trust bundles", namespaced: false, empty: "Certificates of authorities for pods to trust." },
   { kind: "priorityclasses", one: "PriorityClass", many: "Priority classes", namespaced: false, empty: "Numbers that pods take by name.", named: "priorityClassName", what: (o: Fields) => `${o["value"]}${o["globalDefault"] ? ", by default" : ""}` },
+  { kind: "networkpolicies", one: "NetworkPolicy", many: "Network policies", namespaced: true, empty: "What pods may send each other and the world." },
 ] as const satisfies readonly KindInfo[];
 
 export type Kind = (typeof kinds)[number]["kind"];

@@ -1,0 +1,72 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	nodev1 "nodal/api/gen/node/v1"
+	"nodal/test/claim"
+	"nodal/test/daemon"
+)
+
+// reader is a pod that is ready while it can read a page of another pod. Its init container has to come to an end first.
+func reader(name, app, page, first string) string {
+	p := shell(name, "exec sleep 1000")
+	p.labels, p.restart = map[string]string{"app": app}, "Never"
+	p.init = []program{busybox("first", strings.ReplaceAll(first, "PAGE", page))}
+	return p.yaml() + "    readinessProbe: {exec: {command: [timeout, '1', wget, -q, -O, /dev/null, '" + page +
+		"']}, periodSeconds: 1, failureThreshold: 1, timeoutSeconds: 3}\n"
+}
+
+func networkPolicy(name, spec string) string {
+	return "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: " + name + ", namespace: default}\nspec: " + spec + "\n"
+}
+
+// TestPodsOfTheOwnRuntimeAreHeldToNetworkPolicies looks at what pods reach through their probes.
+func TestPodsOfTheOwnRuntimeAreHeldToNetworkPolicies(t *testing.T) {
+	claim.Shows(t, "Security",
+		"on the node's own runtime, NetworkPolicies hold for pods: from their first packet, after each change, and while the agent is dead",
+		"the node's probes reach a pod whatever policies say")
+	t.Parallel()
+	d := daemon.StartAlone(t)
+	d.Import("busybox")
+	apply := func(manifest string) {
+		t.Helper()
+		_, err := nodev1.NewManifestsServiceClient(d.Conn()).Apply(t.Context(), &nodev1.ApplyRequest{Manifest: manifest})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	web := shell("web", "echo hello >/index.html; exec httpd -f -p 8080 -h /")
+	web.labels = map[string]string{"app": "web"}
+	apply(web.yaml() + "    readinessProbe: {httpGet: {port: 8080, path: /index.html}, periodSeconds: 1}\n")
+	pods := d.Await("the server is ready", func(p daemon.Pods) bool { return p.Ready("web") })
+	page := "http://" + pods["web"].GetPodIps()[0] + ":8080/index.html"
+
+	apply(reader("friend", "friend", page, "exec timeout 10 wget -q -O /dev/null PAGE"))
+	d.Await("a pod reads the page at once, without a policy", func(p daemon.Pods) bool { return p.Ready("friend") })
+
+	apply(networkPolicy("web", "{podSelector: {matchLabels: {app: web}}}"))
+	d.Await("a policy without rules keeps it out, and not the node's probe", func(p daemon.Pods) bool {
+		return !p.Ready("friend") && p.Ready("web")
+	})
+
+	apply(networkPolicy("web", "{podSelector: {matchLabels: {app: web}}, ingress: [{from: [{podSelector: {matchLabels: {app: friend}}}]}]}"))
+	d.Await("a policy lets it in", func(p daemon.Pods) bool { return p.Ready("friend") })
+	const mayNot = "if timeout 2 wget -q -O /dev/null PAGE; then exit 1; fi"
+	apply(reader("stranger", "stranger", page, mayNot))
+	apply(reader("other", "friend", page, "exec timeout 10 wget -q -O /dev/null PAGE"))
+	d.Await("the first packet of a pod that may read arrives, and that of another does not", func(p daemon.Pods) bool {
+		return p.Ready("other") && p["stranger"].GetPhase() == nodev1.PodPhase_POD_PHASE_RUNNING && !p.Ready("stranger")
+	})
+
+	apply(reader("stranger", "friend", page, mayNot))
+	d.Await("labels that change let a pod in", func(p daemon.Pods) bool { return p.Ready("stranger") })
+
+	d.Kill()
+	d.Launch()
+	apply(networkPolicy("web", "{podSelector: {matchLabels: {app: web}}}"))
+	d.Await("the next agent applies a change to pods of the last", func(p daemon.Pods) bool {
+		return !p.Ready("friend") && !p.Ready("other") && !p.Ready("stranger") && p.Ready("web")
+	})
+}
