@@ -82,6 +82,8 @@ bench: setup-tests build ## compare with raw CRI calls, and with PEER_KUBELET=pa
 
 chaos: setup-tests ## kill agent, runtime and API server at random moments, ROUNDS=100 times each
 	@test/cluster/parts/build.sh
+	@test/cluster/parts/peer.sh
+	NODAL_REQUIRE_ROOT=1 NODAL_SWAPS=20 go test -count=1 -timeout 1h -run TestUpstreamsKubelet ./test/cluster
 	NODAL_REQUIRE_ROOT=1 NODAL_CHAOS_ROUNDS=$(ROUNDS) go test -count=1 -timeout 6h -run Chaos ./test/...
 	NODAL_REQUIRE_ROOT=1 NODAL_SOAK=$$((5 * $(ROUNDS))) go test -count=1 -timeout 2h -run TestVolumesComeAndGoThroughCrashes ./test/e2e
 	go test -count=1 -timeout 1h -run TestSubPathHoldsAgainstSwaps ./host/volume -swaps $$((10000 * $(ROUNDS)))

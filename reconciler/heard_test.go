@@ -3,6 +3,7 @@ package reconciler_test
 import (
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -51,16 +52,30 @@ func (b *bench) hear(uids ...types.UID) {
 func (b *bench) bring(object *corev1.Pod) {
 	b.Helper()
 	b.apply(object)
-	b.claims.posted = append(b.claims.posted, object.UID)
+	b.claims.note(object.UID)
 	b.sources.Ring()
 }
 
 // claims are those of a cluster.
-type claims struct{ wanted, posted []types.UID }
+type claims struct {
+	wanted []types.UID
+	mu     sync.Mutex
+	posted []types.UID
+}
+
+func (c *claims) note(uid types.UID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.posted = append(c.posted, uid)
+}
 
 func (c *claims) Wants(uid types.UID, _ bool) bool { return slices.Contains(c.wanted, uid) }
 
-func (c *claims) Delivered(_ node.Key, uid types.UID) bool { return slices.Contains(c.posted, uid) }
+func (c *claims) Delivered(_ node.Key, uid types.UID) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Contains(c.posted, uid)
+}
 
 func (b *bench) wantUndisturbed() {
 	b.Helper()
