@@ -48,6 +48,7 @@ func expose(o Options, f facts, m memory, r runtime, p parts) (*api, error) {
 	in, l := p.intake, o.Config.Listen
 	in.Source = node.SourceAPI
 	known := describe(f.machine)
+	known.Warnings = warned(o.Config)
 	known.Version, known.Started, known.Addresses, known.Endpoint = o.Version, f.started, f.addresses, r.endpoint
 	s, err := server.New(server.Config{
 		State: server.State{
@@ -90,6 +91,14 @@ func describe(m machine.Facts) server.Facts {
 		MachineID: m.IDs.Machine, BootID: m.IDs.Boot, SystemUUID: m.IDs.System,
 		KernelVersion: m.Kernel, OSImage: m.OSImage, Architecture: m.Arch,
 	}
+}
+
+// warned returns what the API says of the node's settings.
+func warned(c *config.Config) (all []server.Warning) {
+	for _, w := range config.Warnings(c) {
+		all = append(all, server.Warning(w))
+	}
+	return all
 }
 
 // apiTasks renew the certificate of the API and keep the node in its cluster, if it is a member of one. local leads

@@ -81,7 +81,11 @@ type Facts struct {
 	BootID        string
 	SystemUUID    string
 	Endpoint      string // of the runtime
+	Warnings      []Warning
 }
+
+// Warning says what is wrong with a setting of the node.
+type Warning struct{ Setting, Problem, Remedy string }
 
 // Debug holds the parts of the process that an admin may see and change.
 type Debug struct {

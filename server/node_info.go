@@ -47,7 +47,7 @@ func (s *nodeService) describe(ctx context.Context) *nodev1.GetNodeResponse {
 	}
 	offered := s.offers.Read()
 	answer.Capacity, answer.Allocatable, answer.Labels = quantities(offered.Capacity), quantities(offered.Allocatable), offered.Labels
-	answer.SwapBytes = offered.Swap.Total
+	answer.SwapBytes, answer.Warnings = offered.Swap.Total, warnings(s.facts.Warnings)
 	answer.MachineId, answer.BootId, answer.SystemUuid = s.facts.MachineID, s.facts.BootID, s.facts.SystemUUID
 	delivered := map[node.Source]int32{}
 	for _, v := range views {
@@ -74,6 +74,13 @@ func (s *nodeService) describe(ctx context.Context) *nodev1.GetNodeResponse {
 		})
 	}
 	return answer
+}
+
+func warnings(of []Warning) (all []*nodev1.SettingWarning) {
+	for _, w := range of {
+		all = append(all, &nodev1.SettingWarning{Setting: w.Setting, Message: w.Problem, Remedy: w.Remedy})
+	}
+	return all
 }
 
 func quantities(list corev1.ResourceList) map[string]string {

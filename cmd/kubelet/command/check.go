@@ -34,13 +34,8 @@ func runCheck(args []string, c Console) int {
 
 // checkSettings returns the settings that have no effect here, and the rights that they give to every caller.
 func checkSettings(cfg *config.Config) (all []hostruntime.Finding) {
-	for _, u := range config.Unhonoured(cfg) {
-		all = append(all, hostruntime.Finding{
-			Name: u.Setting, Problem: "has no effect: " + u.Means, Remedy: "leave it out, or do not rely on it",
-		})
-	}
-	for _, open := range config.Unsafe(cfg) {
-		all = append(all, hostruntime.Finding{Name: "access", Problem: open, Remedy: "leave these settings out"})
+	for _, w := range config.Warnings(cfg) {
+		all = append(all, hostruntime.Finding{Name: w.Setting, Problem: w.Problem, Remedy: w.Remedy})
 	}
 	return all
 }

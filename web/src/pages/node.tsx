@@ -1,6 +1,6 @@
 // The node: its problems first, then the state of its pods, then its facts.
 import { useSignal } from "@preact/signals";
-import type { PodStats, Source } from "../api/gen";
+import type { PodStats, SettingWarning, Source } from "../api/gen";
 import { ApiButton, CopyButton } from "../parts/commands";
 import { Conditions } from "../parts/conditions";
 import { EventList } from "../parts/events";
@@ -38,6 +38,7 @@ export function NodePage() {
         </div>
       </div>
       <SourceErrors sources={n.sources ?? []} />
+      <Settings warnings={n.warnings ?? []} />
       <NodeTrouble lines={conditions} />
       <Gauges track={usage} />
       <div class="columns">
@@ -77,6 +78,28 @@ function SourceErrors({ sources }: { sources: Source[] }) {
               {source.name}, {since(error.time, now.value)} ago
             </span>
             <p>{error.message}</p>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** Settings shows which settings let callers in that should stay out, or have no effect. */
+function Settings({ warnings }: { warnings: SettingWarning[] }) {
+  if (warnings.length === 0) return null;
+  return (
+    <section class="alarm" aria-label="Settings of the node">
+      <h2>
+        <HealthIcon health="starting" /> {warnings.length === 1 ? "A setting of the node" : `${warnings.length} settings of the node`}
+      </h2>
+      <ul>
+        {warnings.map((w) => (
+          <li key={w.setting}>
+            <code>{w.setting}</code>
+            <p>
+              {w.message}; {w.remedy}
+            </p>
           </li>
         ))}
       </ul>

@@ -139,7 +139,9 @@ type GetNodeResponse struct {
 	// MemoryPressure, DiskPressure, PIDPressure and Ready, in the words of Kubernetes.
 	Conditions []*NodeCondition `protobuf:"bytes,18,rep,name=conditions,proto3" json:"conditions,omitempty"`
 	// Bytes of swap of the machine. Zero if it has none.
-	SwapBytes     int64 `protobuf:"varint,19,opt,name=swap_bytes,json=swapBytes,proto3" json:"swap_bytes,omitempty"`
+	SwapBytes int64 `protobuf:"varint,19,opt,name=swap_bytes,json=swapBytes,proto3" json:"swap_bytes,omitempty"`
+	// The settings that have no effect on this node, and those that let more callers in than they should.
+	Warnings      []*SettingWarning `protobuf:"bytes,20,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -307,6 +309,76 @@ func (x *GetNodeResponse) GetSwapBytes() int64 {
 	return 0
 }
 
+func (x *GetNodeResponse) GetWarnings() []*SettingWarning {
+	if x != nil {
+		return x.Warnings
+	}
+	return nil
+}
+
+// SettingWarning is what is wrong with one setting of the node.
+type SettingWarning struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name of the setting, or "access" for settings that let callers in together.
+	Setting string `protobuf:"bytes,1,opt,name=setting,proto3" json:"setting,omitempty"`
+	// The consequence.
+	Message       string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
+	Remedy        string `protobuf:"bytes,3,opt,name=remedy,proto3" json:"remedy,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SettingWarning) Reset() {
+	*x = SettingWarning{}
+	mi := &file_node_v1_node_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SettingWarning) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SettingWarning) ProtoMessage() {}
+
+func (x *SettingWarning) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_node_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SettingWarning.ProtoReflect.Descriptor instead.
+func (*SettingWarning) Descriptor() ([]byte, []int) {
+	return file_node_v1_node_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *SettingWarning) GetSetting() string {
+	if x != nil {
+		return x.Setting
+	}
+	return ""
+}
+
+func (x *SettingWarning) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *SettingWarning) GetRemedy() string {
+	if x != nil {
+		return x.Remedy
+	}
+	return ""
+}
+
 // NodeCondition is one condition of the node, as in Kubernetes.
 type NodeCondition struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -323,7 +395,7 @@ type NodeCondition struct {
 
 func (x *NodeCondition) Reset() {
 	*x = NodeCondition{}
-	mi := &file_node_v1_node_proto_msgTypes[2]
+	mi := &file_node_v1_node_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -335,7 +407,7 @@ func (x *NodeCondition) String() string {
 func (*NodeCondition) ProtoMessage() {}
 
 func (x *NodeCondition) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[2]
+	mi := &file_node_v1_node_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -348,7 +420,7 @@ func (x *NodeCondition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeCondition.ProtoReflect.Descriptor instead.
 func (*NodeCondition) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{2}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *NodeCondition) GetType() string {
@@ -394,7 +466,7 @@ type WatchNodeRequest struct {
 
 func (x *WatchNodeRequest) Reset() {
 	*x = WatchNodeRequest{}
-	mi := &file_node_v1_node_proto_msgTypes[3]
+	mi := &file_node_v1_node_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -406,7 +478,7 @@ func (x *WatchNodeRequest) String() string {
 func (*WatchNodeRequest) ProtoMessage() {}
 
 func (x *WatchNodeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[3]
+	mi := &file_node_v1_node_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -419,7 +491,7 @@ func (x *WatchNodeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchNodeRequest.ProtoReflect.Descriptor instead.
 func (*WatchNodeRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{3}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{4}
 }
 
 type WatchNodeResponse struct {
@@ -432,7 +504,7 @@ type WatchNodeResponse struct {
 
 func (x *WatchNodeResponse) Reset() {
 	*x = WatchNodeResponse{}
-	mi := &file_node_v1_node_proto_msgTypes[4]
+	mi := &file_node_v1_node_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -444,7 +516,7 @@ func (x *WatchNodeResponse) String() string {
 func (*WatchNodeResponse) ProtoMessage() {}
 
 func (x *WatchNodeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[4]
+	mi := &file_node_v1_node_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -457,7 +529,7 @@ func (x *WatchNodeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchNodeResponse.ProtoReflect.Descriptor instead.
 func (*WatchNodeResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{4}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *WatchNodeResponse) GetNode() *GetNodeResponse {
@@ -488,7 +560,7 @@ type Runtime struct {
 
 func (x *Runtime) Reset() {
 	*x = Runtime{}
-	mi := &file_node_v1_node_proto_msgTypes[5]
+	mi := &file_node_v1_node_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -500,7 +572,7 @@ func (x *Runtime) String() string {
 func (*Runtime) ProtoMessage() {}
 
 func (x *Runtime) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[5]
+	mi := &file_node_v1_node_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -513,7 +585,7 @@ func (x *Runtime) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Runtime.ProtoReflect.Descriptor instead.
 func (*Runtime) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{5}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Runtime) GetEndpoint() string {
@@ -592,7 +664,7 @@ type RuntimeHandler struct {
 
 func (x *RuntimeHandler) Reset() {
 	*x = RuntimeHandler{}
-	mi := &file_node_v1_node_proto_msgTypes[6]
+	mi := &file_node_v1_node_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -604,7 +676,7 @@ func (x *RuntimeHandler) String() string {
 func (*RuntimeHandler) ProtoMessage() {}
 
 func (x *RuntimeHandler) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[6]
+	mi := &file_node_v1_node_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -617,7 +689,7 @@ func (x *RuntimeHandler) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RuntimeHandler.ProtoReflect.Descriptor instead.
 func (*RuntimeHandler) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{6}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *RuntimeHandler) GetName() string {
@@ -659,7 +731,7 @@ type Source struct {
 
 func (x *Source) Reset() {
 	*x = Source{}
-	mi := &file_node_v1_node_proto_msgTypes[7]
+	mi := &file_node_v1_node_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -671,7 +743,7 @@ func (x *Source) String() string {
 func (*Source) ProtoMessage() {}
 
 func (x *Source) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[7]
+	mi := &file_node_v1_node_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -684,7 +756,7 @@ func (x *Source) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Source.ProtoReflect.Descriptor instead.
 func (*Source) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{7}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Source) GetName() string {
@@ -741,7 +813,7 @@ type SourceError struct {
 
 func (x *SourceError) Reset() {
 	*x = SourceError{}
-	mi := &file_node_v1_node_proto_msgTypes[8]
+	mi := &file_node_v1_node_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -753,7 +825,7 @@ func (x *SourceError) String() string {
 func (*SourceError) ProtoMessage() {}
 
 func (x *SourceError) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[8]
+	mi := &file_node_v1_node_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -766,7 +838,7 @@ func (x *SourceError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SourceError.ProtoReflect.Descriptor instead.
 func (*SourceError) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{8}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *SourceError) GetOrigin() string {
@@ -802,7 +874,7 @@ type PodCounts struct {
 
 func (x *PodCounts) Reset() {
 	*x = PodCounts{}
-	mi := &file_node_v1_node_proto_msgTypes[9]
+	mi := &file_node_v1_node_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -814,7 +886,7 @@ func (x *PodCounts) String() string {
 func (*PodCounts) ProtoMessage() {}
 
 func (x *PodCounts) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[9]
+	mi := &file_node_v1_node_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -827,7 +899,7 @@ func (x *PodCounts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodCounts.ProtoReflect.Descriptor instead.
 func (*PodCounts) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{9}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *PodCounts) GetTotal() int32 {
@@ -866,7 +938,7 @@ type ListCapabilitiesRequest struct {
 
 func (x *ListCapabilitiesRequest) Reset() {
 	*x = ListCapabilitiesRequest{}
-	mi := &file_node_v1_node_proto_msgTypes[10]
+	mi := &file_node_v1_node_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -878,7 +950,7 @@ func (x *ListCapabilitiesRequest) String() string {
 func (*ListCapabilitiesRequest) ProtoMessage() {}
 
 func (x *ListCapabilitiesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[10]
+	mi := &file_node_v1_node_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -891,7 +963,7 @@ func (x *ListCapabilitiesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCapabilitiesRequest.ProtoReflect.Descriptor instead.
 func (*ListCapabilitiesRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{10}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{11}
 }
 
 type Capability struct {
@@ -906,7 +978,7 @@ type Capability struct {
 
 func (x *Capability) Reset() {
 	*x = Capability{}
-	mi := &file_node_v1_node_proto_msgTypes[11]
+	mi := &file_node_v1_node_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -918,7 +990,7 @@ func (x *Capability) String() string {
 func (*Capability) ProtoMessage() {}
 
 func (x *Capability) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[11]
+	mi := &file_node_v1_node_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -931,7 +1003,7 @@ func (x *Capability) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Capability.ProtoReflect.Descriptor instead.
 func (*Capability) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{11}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Capability) GetField() string {
@@ -964,7 +1036,7 @@ type ListCapabilitiesResponse struct {
 
 func (x *ListCapabilitiesResponse) Reset() {
 	*x = ListCapabilitiesResponse{}
-	mi := &file_node_v1_node_proto_msgTypes[12]
+	mi := &file_node_v1_node_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -976,7 +1048,7 @@ func (x *ListCapabilitiesResponse) String() string {
 func (*ListCapabilitiesResponse) ProtoMessage() {}
 
 func (x *ListCapabilitiesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[12]
+	mi := &file_node_v1_node_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -989,7 +1061,7 @@ func (x *ListCapabilitiesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCapabilitiesResponse.ProtoReflect.Descriptor instead.
 func (*ListCapabilitiesResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{12}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ListCapabilitiesResponse) GetCapabilities() []*Capability {
@@ -1007,7 +1079,7 @@ type GetLogLevelRequest struct {
 
 func (x *GetLogLevelRequest) Reset() {
 	*x = GetLogLevelRequest{}
-	mi := &file_node_v1_node_proto_msgTypes[13]
+	mi := &file_node_v1_node_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1019,7 +1091,7 @@ func (x *GetLogLevelRequest) String() string {
 func (*GetLogLevelRequest) ProtoMessage() {}
 
 func (x *GetLogLevelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[13]
+	mi := &file_node_v1_node_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1032,7 +1104,7 @@ func (x *GetLogLevelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLogLevelRequest.ProtoReflect.Descriptor instead.
 func (*GetLogLevelRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{13}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{14}
 }
 
 type GetLogLevelResponse struct {
@@ -1045,7 +1117,7 @@ type GetLogLevelResponse struct {
 
 func (x *GetLogLevelResponse) Reset() {
 	*x = GetLogLevelResponse{}
-	mi := &file_node_v1_node_proto_msgTypes[14]
+	mi := &file_node_v1_node_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1057,7 +1129,7 @@ func (x *GetLogLevelResponse) String() string {
 func (*GetLogLevelResponse) ProtoMessage() {}
 
 func (x *GetLogLevelResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[14]
+	mi := &file_node_v1_node_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1070,7 +1142,7 @@ func (x *GetLogLevelResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLogLevelResponse.ProtoReflect.Descriptor instead.
 func (*GetLogLevelResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{14}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *GetLogLevelResponse) GetVerbosity() int32 {
@@ -1089,7 +1161,7 @@ type SetLogLevelRequest struct {
 
 func (x *SetLogLevelRequest) Reset() {
 	*x = SetLogLevelRequest{}
-	mi := &file_node_v1_node_proto_msgTypes[15]
+	mi := &file_node_v1_node_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1101,7 +1173,7 @@ func (x *SetLogLevelRequest) String() string {
 func (*SetLogLevelRequest) ProtoMessage() {}
 
 func (x *SetLogLevelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[15]
+	mi := &file_node_v1_node_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1114,7 +1186,7 @@ func (x *SetLogLevelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetLogLevelRequest.ProtoReflect.Descriptor instead.
 func (*SetLogLevelRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{15}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SetLogLevelRequest) GetVerbosity() int32 {
@@ -1134,7 +1206,7 @@ type SetLogLevelResponse struct {
 
 func (x *SetLogLevelResponse) Reset() {
 	*x = SetLogLevelResponse{}
-	mi := &file_node_v1_node_proto_msgTypes[16]
+	mi := &file_node_v1_node_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1146,7 +1218,7 @@ func (x *SetLogLevelResponse) String() string {
 func (*SetLogLevelResponse) ProtoMessage() {}
 
 func (x *SetLogLevelResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[16]
+	mi := &file_node_v1_node_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1159,7 +1231,7 @@ func (x *SetLogLevelResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetLogLevelResponse.ProtoReflect.Descriptor instead.
 func (*SetLogLevelResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{16}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *SetLogLevelResponse) GetPrevious() int32 {
@@ -1177,7 +1249,7 @@ type ListPluginsRequest struct {
 
 func (x *ListPluginsRequest) Reset() {
 	*x = ListPluginsRequest{}
-	mi := &file_node_v1_node_proto_msgTypes[17]
+	mi := &file_node_v1_node_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1189,7 +1261,7 @@ func (x *ListPluginsRequest) String() string {
 func (*ListPluginsRequest) ProtoMessage() {}
 
 func (x *ListPluginsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[17]
+	mi := &file_node_v1_node_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1202,7 +1274,7 @@ func (x *ListPluginsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPluginsRequest.ProtoReflect.Descriptor instead.
 func (*ListPluginsRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{17}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{18}
 }
 
 type ListPluginsResponse struct {
@@ -1215,7 +1287,7 @@ type ListPluginsResponse struct {
 
 func (x *ListPluginsResponse) Reset() {
 	*x = ListPluginsResponse{}
-	mi := &file_node_v1_node_proto_msgTypes[18]
+	mi := &file_node_v1_node_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1227,7 +1299,7 @@ func (x *ListPluginsResponse) String() string {
 func (*ListPluginsResponse) ProtoMessage() {}
 
 func (x *ListPluginsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[18]
+	mi := &file_node_v1_node_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1240,7 +1312,7 @@ func (x *ListPluginsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPluginsResponse.ProtoReflect.Descriptor instead.
 func (*ListPluginsResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{18}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ListPluginsResponse) GetPlugins() []*Plugin {
@@ -1276,7 +1348,7 @@ type Plugin struct {
 
 func (x *Plugin) Reset() {
 	*x = Plugin{}
-	mi := &file_node_v1_node_proto_msgTypes[19]
+	mi := &file_node_v1_node_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1288,7 +1360,7 @@ func (x *Plugin) String() string {
 func (*Plugin) ProtoMessage() {}
 
 func (x *Plugin) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[19]
+	mi := &file_node_v1_node_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1301,7 +1373,7 @@ func (x *Plugin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Plugin.ProtoReflect.Descriptor instead.
 func (*Plugin) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{19}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Plugin) GetSocket() string {
@@ -1372,7 +1444,7 @@ var File_node_v1_node_proto protoreflect.FileDescriptor
 const file_node_v1_node_proto_rawDesc = "" +
 	"\n" +
 	"\x12node/v1/node.proto\x12\anode.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x14node/v1/access.proto\"\x10\n" +
-	"\x0eGetNodeRequest\"\xd0\a\n" +
+	"\x0eGetNodeRequest\"\x85\b\n" +
 	"\x0fGetNodeResponse\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x129\n" +
@@ -1399,7 +1471,8 @@ const file_node_v1_node_proto_rawDesc = "" +
 	"conditions\x18\x12 \x03(\v2\x16.node.v1.NodeConditionR\n" +
 	"conditions\x12\x1d\n" +
 	"\n" +
-	"swap_bytes\x18\x13 \x01(\x03R\tswapBytes\x1a;\n" +
+	"swap_bytes\x18\x13 \x01(\x03R\tswapBytes\x123\n" +
+	"\bwarnings\x18\x14 \x03(\v2\x17.node.v1.SettingWarningR\bwarnings\x1a;\n" +
 	"\rCapacityEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a>\n" +
@@ -1408,7 +1481,11 @@ const file_node_v1_node_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xb2\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\\\n" +
+	"\x0eSettingWarning\x12\x18\n" +
+	"\asetting\x18\x01 \x01(\tR\asetting\x12\x18\n" +
+	"\amessage\x18\x02 \x01(\tR\amessage\x12\x16\n" +
+	"\x06remedy\x18\x03 \x01(\tR\x06remedy\"\xb2\x01\n" +
 	"\rNodeCondition\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x16\n" +
 	"\x06status\x18\x02 \x01(\tR\x06status\x12\x16\n" +
@@ -1510,70 +1587,72 @@ func file_node_v1_node_proto_rawDescGZIP() []byte {
 }
 
 var file_node_v1_node_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_node_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_node_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_node_v1_node_proto_goTypes = []any{
 	(Support)(0),                     // 0: node.v1.Support
 	(*GetNodeRequest)(nil),           // 1: node.v1.GetNodeRequest
 	(*GetNodeResponse)(nil),          // 2: node.v1.GetNodeResponse
-	(*NodeCondition)(nil),            // 3: node.v1.NodeCondition
-	(*WatchNodeRequest)(nil),         // 4: node.v1.WatchNodeRequest
-	(*WatchNodeResponse)(nil),        // 5: node.v1.WatchNodeResponse
-	(*Runtime)(nil),                  // 6: node.v1.Runtime
-	(*RuntimeHandler)(nil),           // 7: node.v1.RuntimeHandler
-	(*Source)(nil),                   // 8: node.v1.Source
-	(*SourceError)(nil),              // 9: node.v1.SourceError
-	(*PodCounts)(nil),                // 10: node.v1.PodCounts
-	(*ListCapabilitiesRequest)(nil),  // 11: node.v1.ListCapabilitiesRequest
-	(*Capability)(nil),               // 12: node.v1.Capability
-	(*ListCapabilitiesResponse)(nil), // 13: node.v1.ListCapabilitiesResponse
-	(*GetLogLevelRequest)(nil),       // 14: node.v1.GetLogLevelRequest
-	(*GetLogLevelResponse)(nil),      // 15: node.v1.GetLogLevelResponse
-	(*SetLogLevelRequest)(nil),       // 16: node.v1.SetLogLevelRequest
-	(*SetLogLevelResponse)(nil),      // 17: node.v1.SetLogLevelResponse
-	(*ListPluginsRequest)(nil),       // 18: node.v1.ListPluginsRequest
-	(*ListPluginsResponse)(nil),      // 19: node.v1.ListPluginsResponse
-	(*Plugin)(nil),                   // 20: node.v1.Plugin
-	nil,                              // 21: node.v1.GetNodeResponse.CapacityEntry
-	nil,                              // 22: node.v1.GetNodeResponse.AllocatableEntry
-	nil,                              // 23: node.v1.GetNodeResponse.LabelsEntry
-	(*timestamppb.Timestamp)(nil),    // 24: google.protobuf.Timestamp
+	(*SettingWarning)(nil),           // 3: node.v1.SettingWarning
+	(*NodeCondition)(nil),            // 4: node.v1.NodeCondition
+	(*WatchNodeRequest)(nil),         // 5: node.v1.WatchNodeRequest
+	(*WatchNodeResponse)(nil),        // 6: node.v1.WatchNodeResponse
+	(*Runtime)(nil),                  // 7: node.v1.Runtime
+	(*RuntimeHandler)(nil),           // 8: node.v1.RuntimeHandler
+	(*Source)(nil),                   // 9: node.v1.Source
+	(*SourceError)(nil),              // 10: node.v1.SourceError
+	(*PodCounts)(nil),                // 11: node.v1.PodCounts
+	(*ListCapabilitiesRequest)(nil),  // 12: node.v1.ListCapabilitiesRequest
+	(*Capability)(nil),               // 13: node.v1.Capability
+	(*ListCapabilitiesResponse)(nil), // 14: node.v1.ListCapabilitiesResponse
+	(*GetLogLevelRequest)(nil),       // 15: node.v1.GetLogLevelRequest
+	(*GetLogLevelResponse)(nil),      // 16: node.v1.GetLogLevelResponse
+	(*SetLogLevelRequest)(nil),       // 17: node.v1.SetLogLevelRequest
+	(*SetLogLevelResponse)(nil),      // 18: node.v1.SetLogLevelResponse
+	(*ListPluginsRequest)(nil),       // 19: node.v1.ListPluginsRequest
+	(*ListPluginsResponse)(nil),      // 20: node.v1.ListPluginsResponse
+	(*Plugin)(nil),                   // 21: node.v1.Plugin
+	nil,                              // 22: node.v1.GetNodeResponse.CapacityEntry
+	nil,                              // 23: node.v1.GetNodeResponse.AllocatableEntry
+	nil,                              // 24: node.v1.GetNodeResponse.LabelsEntry
+	(*timestamppb.Timestamp)(nil),    // 25: google.protobuf.Timestamp
 }
 var file_node_v1_node_proto_depIdxs = []int32{
-	24, // 0: node.v1.GetNodeResponse.started_at:type_name -> google.protobuf.Timestamp
-	6,  // 1: node.v1.GetNodeResponse.runtime:type_name -> node.v1.Runtime
-	8,  // 2: node.v1.GetNodeResponse.sources:type_name -> node.v1.Source
-	10, // 3: node.v1.GetNodeResponse.pods:type_name -> node.v1.PodCounts
-	21, // 4: node.v1.GetNodeResponse.capacity:type_name -> node.v1.GetNodeResponse.CapacityEntry
-	22, // 5: node.v1.GetNodeResponse.allocatable:type_name -> node.v1.GetNodeResponse.AllocatableEntry
-	23, // 6: node.v1.GetNodeResponse.labels:type_name -> node.v1.GetNodeResponse.LabelsEntry
-	3,  // 7: node.v1.GetNodeResponse.conditions:type_name -> node.v1.NodeCondition
-	24, // 8: node.v1.NodeCondition.transitioned_at:type_name -> google.protobuf.Timestamp
-	2,  // 9: node.v1.WatchNodeResponse.node:type_name -> node.v1.GetNodeResponse
-	7,  // 10: node.v1.Runtime.handlers:type_name -> node.v1.RuntimeHandler
-	9,  // 11: node.v1.Source.errors:type_name -> node.v1.SourceError
-	24, // 12: node.v1.Source.delivered_at:type_name -> google.protobuf.Timestamp
-	24, // 13: node.v1.SourceError.time:type_name -> google.protobuf.Timestamp
-	0,  // 14: node.v1.Capability.support:type_name -> node.v1.Support
-	12, // 15: node.v1.ListCapabilitiesResponse.capabilities:type_name -> node.v1.Capability
-	20, // 16: node.v1.ListPluginsResponse.plugins:type_name -> node.v1.Plugin
-	24, // 17: node.v1.Plugin.found_at:type_name -> google.protobuf.Timestamp
-	1,  // 18: node.v1.NodeService.GetNode:input_type -> node.v1.GetNodeRequest
-	4,  // 19: node.v1.NodeService.WatchNode:input_type -> node.v1.WatchNodeRequest
-	11, // 20: node.v1.NodeService.ListCapabilities:input_type -> node.v1.ListCapabilitiesRequest
-	18, // 21: node.v1.NodeService.ListPlugins:input_type -> node.v1.ListPluginsRequest
-	14, // 22: node.v1.NodeService.GetLogLevel:input_type -> node.v1.GetLogLevelRequest
-	16, // 23: node.v1.NodeService.SetLogLevel:input_type -> node.v1.SetLogLevelRequest
-	2,  // 24: node.v1.NodeService.GetNode:output_type -> node.v1.GetNodeResponse
-	5,  // 25: node.v1.NodeService.WatchNode:output_type -> node.v1.WatchNodeResponse
-	13, // 26: node.v1.NodeService.ListCapabilities:output_type -> node.v1.ListCapabilitiesResponse
-	19, // 27: node.v1.NodeService.ListPlugins:output_type -> node.v1.ListPluginsResponse
-	15, // 28: node.v1.NodeService.GetLogLevel:output_type -> node.v1.GetLogLevelResponse
-	17, // 29: node.v1.NodeService.SetLogLevel:output_type -> node.v1.SetLogLevelResponse
-	24, // [24:30] is the sub-list for method output_type
-	18, // [18:24] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	25, // 0: node.v1.GetNodeResponse.started_at:type_name -> google.protobuf.Timestamp
+	7,  // 1: node.v1.GetNodeResponse.runtime:type_name -> node.v1.Runtime
+	9,  // 2: node.v1.GetNodeResponse.sources:type_name -> node.v1.Source
+	11, // 3: node.v1.GetNodeResponse.pods:type_name -> node.v1.PodCounts
+	22, // 4: node.v1.GetNodeResponse.capacity:type_name -> node.v1.GetNodeResponse.CapacityEntry
+	23, // 5: node.v1.GetNodeResponse.allocatable:type_name -> node.v1.GetNodeResponse.AllocatableEntry
+	24, // 6: node.v1.GetNodeResponse.labels:type_name -> node.v1.GetNodeResponse.LabelsEntry
+	4,  // 7: node.v1.GetNodeResponse.conditions:type_name -> node.v1.NodeCondition
+	3,  // 8: node.v1.GetNodeResponse.warnings:type_name -> node.v1.SettingWarning
+	25, // 9: node.v1.NodeCondition.transitioned_at:type_name -> google.protobuf.Timestamp
+	2,  // 10: node.v1.WatchNodeResponse.node:type_name -> node.v1.GetNodeResponse
+	8,  // 11: node.v1.Runtime.handlers:type_name -> node.v1.RuntimeHandler
+	10, // 12: node.v1.Source.errors:type_name -> node.v1.SourceError
+	25, // 13: node.v1.Source.delivered_at:type_name -> google.protobuf.Timestamp
+	25, // 14: node.v1.SourceError.time:type_name -> google.protobuf.Timestamp
+	0,  // 15: node.v1.Capability.support:type_name -> node.v1.Support
+	13, // 16: node.v1.ListCapabilitiesResponse.capabilities:type_name -> node.v1.Capability
+	21, // 17: node.v1.ListPluginsResponse.plugins:type_name -> node.v1.Plugin
+	25, // 18: node.v1.Plugin.found_at:type_name -> google.protobuf.Timestamp
+	1,  // 19: node.v1.NodeService.GetNode:input_type -> node.v1.GetNodeRequest
+	5,  // 20: node.v1.NodeService.WatchNode:input_type -> node.v1.WatchNodeRequest
+	12, // 21: node.v1.NodeService.ListCapabilities:input_type -> node.v1.ListCapabilitiesRequest
+	19, // 22: node.v1.NodeService.ListPlugins:input_type -> node.v1.ListPluginsRequest
+	15, // 23: node.v1.NodeService.GetLogLevel:input_type -> node.v1.GetLogLevelRequest
+	17, // 24: node.v1.NodeService.SetLogLevel:input_type -> node.v1.SetLogLevelRequest
+	2,  // 25: node.v1.NodeService.GetNode:output_type -> node.v1.GetNodeResponse
+	6,  // 26: node.v1.NodeService.WatchNode:output_type -> node.v1.WatchNodeResponse
+	14, // 27: node.v1.NodeService.ListCapabilities:output_type -> node.v1.ListCapabilitiesResponse
+	20, // 28: node.v1.NodeService.ListPlugins:output_type -> node.v1.ListPluginsResponse
+	16, // 29: node.v1.NodeService.GetLogLevel:output_type -> node.v1.GetLogLevelResponse
+	18, // 30: node.v1.NodeService.SetLogLevel:output_type -> node.v1.SetLogLevelResponse
+	25, // [25:31] is the sub-list for method output_type
+	19, // [19:25] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_node_v1_node_proto_init() }
@@ -1582,16 +1661,16 @@ func file_node_v1_node_proto_init() {
 		return
 	}
 	file_node_v1_access_proto_init()
-	file_node_v1_node_proto_msgTypes[14].OneofWrappers = []any{}
 	file_node_v1_node_proto_msgTypes[15].OneofWrappers = []any{}
 	file_node_v1_node_proto_msgTypes[16].OneofWrappers = []any{}
+	file_node_v1_node_proto_msgTypes[17].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_node_v1_node_proto_rawDesc), len(file_node_v1_node_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   23,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -1,0 +1,19 @@
+package config
+
+// A Warning says what is wrong with settings with which the node starts all the same.
+type Warning struct {
+	Setting string // "oomScoreAdj", "--vmodule", or "access" for those that let callers in together
+	Problem string
+	Remedy  string
+}
+
+// Warnings returns the settings that have no effect here, and the rights that they give to every caller.
+func Warnings(c *Config) (all []Warning) {
+	for _, u := range Unhonoured(c) {
+		all = append(all, Warning{u.Setting, "has no effect: " + u.Means, "leave it out, or do not rely on it"})
+	}
+	for _, open := range Unsafe(c) {
+		all = append(all, Warning{"access", open, "leave these settings out"})
+	}
+	return all
+}
