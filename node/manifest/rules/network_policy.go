@@ -48,7 +48,7 @@ func (c policyCheck) ports(ports []networkingv1.NetworkPolicyPort, at *field.Pat
 		optionalOneOf(c.check, at.Child("protocol"), p.Protocol, corev1.ProtocolTCP, corev1.ProtocolUDP, corev1.ProtocolSCTP)
 		switch {
 		case p.Port == nil && p.EndPort != nil:
-			c.missing(at.Child("port"), "must be given with endPort")
+			c.bad(at.Child("endPort"), *p.EndPort, "may not be given without port")
 		case p.Port == nil:
 		case p.Port.Type == intstr.String:
 			c.badEach(at.Child("port"), p.Port.StrVal, validation.IsValidPortName(p.Port.StrVal))

@@ -57,7 +57,7 @@ func TestNetworkPoliciesFollowKubernetesRules(t *testing.T) {
 		{"port 0", "{podSelector: {}, ingress: [{ports: [{port: 0}]}]}", "spec.ingress[0].ports[0].port"},
 		{"a name that is none", "{podSelector: {}, ingress: [{ports: [{port: Web!}]}]}", "spec.ingress[0].ports[0].port"},
 		{"a range of a name", "{podSelector: {}, ingress: [{ports: [{port: web, endPort: 9}]}]}", "spec.ingress[0].ports[0].endPort"},
-		{"a range without a begin", "{podSelector: {}, ingress: [{ports: [{endPort: 9}]}]}", "spec.ingress[0].ports[0].port"},
+		{"a range without a begin", "{podSelector: {}, ingress: [{ports: [{endPort: 9}]}]}", "spec.ingress[0].ports[0].endPort"},
 		{"a range that runs back", "{podSelector: {}, ingress: [{ports: [{port: 9, endPort: 8}]}]}", "spec.ingress[0].ports[0].endPort"},
 		{"a protocol that is none", "{podSelector: {}, ingress: [{ports: [{protocol: ICMP}]}]}", "spec.ingress[0].ports[0].protocol"},
 	} {
