@@ -99,7 +99,7 @@ func FuzzTokenRecord(f *testing.F) {
 // FuzzCertificate holds that a client certificate gives a role only as the rules say: from the node's own authority
 // that of its organisation, from the configured one admin to system:masters, and only in its time and for clients.
 func FuzzCertificate(f *testing.F) {
-	now := time.Now()
+	now := time.Now().Truncate(time.Second) // as certificates have it
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		f.Fatal(err)
@@ -140,7 +140,7 @@ func FuzzCertificate(f *testing.F) {
 			return
 		}
 		id, err := known.identify([]*x509.Certificate{cert}, nil, now)
-		valid := !damaged && by < 2 && from < 0 && until > 0 && usage%3 != uint8(x509.ExtKeyUsageServerAuth)
+		valid := !damaged && by < 2 && from <= 0 && until >= 0 && usage%3 != uint8(x509.ExtKeyUsageServerAuth)
 		if (err == nil) != valid {
 			t.Fatalf("signer %d, %d h to %d h, usage %d, damaged %t: got %v, want it to be valid: %t",
 				by, from, until, usage%3, damaged, err, valid)
