@@ -25,7 +25,7 @@ func networkPolicy(name, spec string) string {
 // TestPodsOfTheOwnRuntimeAreHeldToNetworkPolicies looks at what pods reach through their probes.
 func TestPodsOfTheOwnRuntimeAreHeldToNetworkPolicies(t *testing.T) {
 	claim.Shows(t, "Security",
-		"on the node's own runtime, NetworkPolicies hold for pods: from their first packet, after each change, and while the agent is dead",
+		"on the node's own runtime, NetworkPolicies hold for pods: from their first packet, after each change, and after a restart of the agent",
 		"the node's probes reach a pod whatever policies say")
 	t.Parallel()
 	d := daemon.StartAlone(t)
