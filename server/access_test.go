@@ -78,7 +78,7 @@ func TestUnauthenticatedCallersAreRefusedInTheFormOfThePath(t *testing.T) {
 		{"/v1/pods", "", 401, api, `{"code":16,"message":"Unauthorized"}` + "\n"},
 		{"/v1/pods", "Bearer wrong", 401, api, `{"code":16,"message":"Unauthorized"}` + "\n"},
 		{"/v1/pods:watch", "", 401, api, `{"code":16,"message":"Unauthorized"}` + "\n"},
-		{"/v1/node/loglevel", tokenOf(t, "viewer"), 403, api, `{"code":7,"message":"\"viewer\" may not admin"}` + "\n"},
+		{"/v1/node/loglevel", tokenOf(t, "viewer"), 403, api, `{"code":7,"message":"\"viewer\" may not administer the node: that needs the role admin"}` + "\n"},
 	} {
 		got := n.do(t, "GET", c.path, "", "Authorization", c.token)
 		if kind := got.header.Get("Content-Type"); got.status != c.status || kind != c.kind || got.body != c.body {

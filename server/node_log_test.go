@@ -37,8 +37,8 @@ func TestAnAdminSetsTheLevelOfTheLog(t *testing.T) {
 		{"none at all", "admin", "PUT", "/v1/node/loglevel", "{}", 400, "verbosity is required"},
 		{"what is no number", "admin", "PUT", "/v1/node/loglevel", `{"verbosity": "loud"}`, 400, "invalid value for int32 field verbosity"},
 		{"a word that it does not have", "admin", "PUT", "/v1/node/loglevel", `{"level": 4}`, 400, "level"},
-		{"nor the level for others", "operator", "GET", "/v1/node/loglevel", "", 403, `"operator\" may not admin`},
-		{"nor another from them", "operator", "PUT", "/v1/node/loglevel", `{"verbosity": 4}`, 403, `"operator\" may not admin`},
+		{"nor the level for others", "operator", "GET", "/v1/node/loglevel", "", 403, `"operator\" may not administer the node: that needs the role admin`},
+		{"nor another from them", "operator", "PUT", "/v1/node/loglevel", `{"verbosity": 4}`, 403, `"operator\" may not administer the node: that needs the role admin`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := n.do(t, c.method, c.path, c.body, "Authorization", tokenOf(t, c.role))

@@ -43,6 +43,24 @@ func Allow(role Role, verb Verb) bool {
 	return false
 }
 
+// least returns the role with the fewest rights that may do verb.
+func least(verb Verb) Role {
+	for _, role := range []Role{RoleViewer, RoleOperator} {
+		if Allow(role, verb) {
+			return role
+		}
+	}
+	return RoleAdmin
+}
+
+// words says what a caller may not do, after "may not".
+func (v Verb) words() string {
+	if v == Admin {
+		return "administer the node"
+	}
+	return string(v)
+}
+
 // Identity names the caller of a request.
 type Identity struct {
 	Name   string   `json:"Name"`
@@ -88,10 +106,10 @@ func From(ctx context.Context) (Identity, bool) {
 func Require(ctx context.Context, verb Verb) error {
 	id, ok := From(ctx)
 	if !ok {
-		return refuse(codes.PermissionDenied, node.ErrDenied, "an unauthenticated request may not %s", verb)
+		return refuse(codes.PermissionDenied, node.ErrDenied, "an unauthenticated request may not %s", verb.words())
 	}
 	if !Allow(id.Role, verb) {
-		return refuse(codes.PermissionDenied, node.ErrDenied, "%q may not %s", id.Name, verb)
+		return refuse(codes.PermissionDenied, node.ErrDenied, "%q may not %s: that needs the role %s", id.Name, verb.words(), least(verb))
 	}
 	return nil
 }
