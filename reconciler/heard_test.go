@@ -153,11 +153,13 @@ func TestNewerVersionOfAContainerRunsOn(t *testing.T) {
 	inCluster(t, func(b *bench) {
 		b.hear("u1")
 		b.bring(clusterPod("web", "u1"))
+		b.rest(time.Second)
 		old := b.journal.all()
 		newer := clusterPod("web", "u1")
 		newer.Spec.Containers[0].Image = "data:1"
 		b.bring(newer)
 		b.rest(time.Second)
+		b.wantState("web", "Running running restarts=1 ready=true")
 		b.stop()
 		for _, r := range old {
 			if r.Name == "pods/default_web" {
@@ -166,13 +168,13 @@ func TestNewerVersionOfAContainerRunsOn(t *testing.T) {
 		}
 		b.rejoin()
 		b.rest(time.Hour)
-		b.wantEffects(map[sim.EffectKind]int{sim.ContainerExited: 0})
+		b.wantEffects(map[sim.EffectKind]int{sim.ContainerExited: 1})
 		b.hear("u1")
 		b.rest(time.Hour)
-		b.wantEffects(map[sim.EffectKind]int{sim.ContainerExited: 0})
+		b.wantEffects(map[sim.EffectKind]int{sim.ContainerExited: 1})
 		b.bring(newer)
 		b.rest(time.Second)
-		b.wantState("web", "Running running restarts=0 ready=true")
+		b.wantState("web", "Running running restarts=1 ready=true")
 	})
 }
 

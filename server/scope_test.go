@@ -101,7 +101,7 @@ func (n *node1) call(ctx context.Context, m method.Method, r proto.Message) (tex
 	if err != nil {
 		return "", err
 	}
-	if err := stream.SendMsg(r); err != nil {
+	if err := stream.SendMsg(r); err != nil && !errors.Is(err, io.EOF) { // then RecvMsg has the reason
 		return "", err
 	}
 	if err := stream.CloseSend(); err != nil {

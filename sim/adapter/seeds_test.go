@@ -134,4 +134,5 @@ func TestPlantedBugsAreFound(t *testing.T) {
 	}
 }
 
-const plantedWithin = 60
+// plantedWithin is generous: the rarest bug is found by one seed in fifteen, and a seed repeats only nearly.
+const plantedWithin = 200
