@@ -43,14 +43,16 @@ func Clean(ctx context.Context, c Config) error {
 	return nil
 }
 
-// Is reports whether a directory below a root directory holds a node's runtime. An empty one does.
+// Is reports whether a directory below a root directory holds a node's runtime. An empty one does. A start that failed
+// may have made no more than directories.
 func Is(dir string) (bool, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return false, fmt.Errorf("look for a runtime: %w", err)
 	}
-	lock := func(e os.DirEntry) bool { return e.Name() == lockName }
-	return len(entries) == 0 || slices.ContainsFunc(entries, lock), nil
+	names := []string{lockName, bundlesName, networksName, registriesName, directRegistriesName}
+	ours := func(e os.DirEntry) bool { return slices.Contains(names, e.Name()) }
+	return len(entries) == 0 || slices.ContainsFunc(entries, ours), nil
 }
 
 // clean goes on after a failure, so that one failure leaves only what it concerns. But the files stay until nothing is

@@ -93,18 +93,24 @@ func (c Config) Places() Places {
 // below returns the directory for files that survive a reboot.
 func below(rootDir string) string { return filepath.Join(rootDir, "runtime") }
 
-// lockName is a file that each start of a runtime leaves.
-const lockName = "lock"
+const (
+	lockName     = "lock"
+	bundlesName  = "bundles"
+	networksName = "net.d"
+	// Registries are written before the runtime starts.
+	registriesName       = "registries"
+	directRegistriesName = "registries-direct"
+)
 
 func (l layout) lock() string             { return filepath.Join(l.root, lockName) }
-func (l layout) bundles() string          { return filepath.Join(l.root, "bundles") }
+func (l layout) bundles() string          { return filepath.Join(l.root, bundlesName) }
 func (l layout) content() string          { return filepath.Join(l.root, "containerd") }
 func (l layout) temp() string             { return filepath.Join(l.root, "tmp") }
 func (l layout) opt() string              { return filepath.Join(l.root, "opt") }
-func (l layout) registries() string       { return filepath.Join(l.root, "registries") }
-func (l layout) directRegistries() string { return filepath.Join(l.root, "registries-direct") }
+func (l layout) registries() string       { return filepath.Join(l.root, registriesName) }
+func (l layout) directRegistries() string { return filepath.Join(l.root, directRegistriesName) }
 
-func (l layout) networks() string  { return filepath.Join(l.root, "net.d") }
+func (l layout) networks() string  { return filepath.Join(l.root, networksName) }
 func (l layout) addresses() string { return filepath.Join(l.root, "addresses") }
 func (l layout) log() string       { return filepath.Join(l.root, "containerd.log") }
 
