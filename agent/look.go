@@ -37,11 +37,8 @@ type facts struct {
 // directory first, whose disk is offered to pods.
 func look(ctx context.Context, o Options) (f facts, err error) {
 	cfg := o.Config
-	if fields := config.Unhonoured(cfg); len(fields) > 0 {
-		o.Log.Warn("some settings are accepted without effect", "settings", fmt.Sprint(fields))
-	}
-	for _, open := range config.Unsafe(cfg) {
-		o.Log.Warn("the node is open", "why", open)
+	for _, w := range config.Warnings(cfg) {
+		o.Log.Warn("a setting needs a look", "setting", w.Setting, "problem", w.Problem, "remedy", w.Remedy)
 	}
 	if err := os.MkdirAll(cfg.Dirs.Root, 0o755); err != nil {
 		return f, fmt.Errorf("make the root directory: %w", err)

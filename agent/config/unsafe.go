@@ -1,6 +1,6 @@
 package config
 
-// Unsafe returns a sentence for each right that the settings give to every caller, for the log at the start.
+// Unsafe returns a sentence for each right that the settings give to every caller.
 func Unsafe(c *Config) (open []string) {
 	switch {
 	case c.Auth.Anonymous && c.Auth.Mode == AuthAlwaysAllow:

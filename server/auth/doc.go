@@ -66,10 +66,9 @@
 //	credentials/<role>.token      the token itself, for its user
 //	credentials/<role>.crt .key   a client certificate
 //
-// To revoke a token remove pki/tokens/<name>.json: it fails within a second, and its
-// open streams end soon after, as they do when a session ends (standing.go). It stays
-// revoked over restarts for as long as their .token file is there, because only a missing
-// .token file makes Bootstrap issue a new one.
+// RevokeToken ends a token and its open streams at once (standing.go). To remove pki/tokens/<name>.json does so within
+// a second. A token of a role stays revoked over restarts for as long as its .token file is there, because only a
+// missing .token file makes Bootstrap issue a new one.
 // To rotate a token remove credentials/<name>.token and call Bootstrap again, as
 // each start does: the new token replaces the old. RevokeCertificate does for a client certificate
 // what RevokeToken does for a token. To revoke all of them remove pki/ca.crt: the next Bootstrap makes a new
