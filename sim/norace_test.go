@@ -2,4 +2,4 @@
 
 package sim
 
-const defaultSeeds = 10_000
+const defaultSeeds = 5_000

@@ -15,17 +15,18 @@ case $1 in
   all) seconds=$(($2 / $(fuzz_tests | wc -l))) ;;
   *) echo "fuzz: want each or all, and a number of seconds" >&2; exit 2 ;;
 esac
-status=0 compiled=
+status=0
+binary() { echo "$root/.cache/fuzz/$(tr / - <<<"${1#./}").test"; } # of a DIR
+build() { go test -c -vet=off -fuzz . -o "$(binary "$1")" "$1"; }
+export root
+export -f binary build
+fuzz_tests | cut -d' ' -f1 | uniq | xargs -P "$(nproc)" -I{} bash -c 'build "$@"' _ {} || exit 1
 while read -r dir name; do
-  binary=$root/.cache/fuzz/$(tr / - <<<"${dir#./}").test
-  if [ "$compiled" != "$dir" ]; then
-    go test -c -fuzz . -o "$binary" "$dir" || { status=1; continue; }
-    compiled=$dir
-  fi
+  log=$root/.cache/fuzz/$name.log
   # A short fuzz must not spend its time on making one input small.
-  (cd "$dir" && "$binary" -test.run '^$' -test.fuzz "^$name\$" -test.fuzztime "${seconds}s" -test.fuzzminimizetime 5s \
-    -test.fuzzcachedir "$root/.cache/fuzz/corpus/$dir") >"$binary.log" 2>&1 ||
-    { status=1; cat "$binary.log"; echo "failed: $dir $name"; continue; }
-  echo "$dir $name: $(sed -n 's/.*execs: \([0-9]*\) .*/\1 inputs/p' "$binary.log" | tail -n 1)"
+  (cd "$dir" && "$(binary "$dir")" -test.run '^$' -test.fuzz "^$name\$" -test.fuzztime "${seconds}s" -test.fuzzminimizetime 5s \
+    -test.fuzzcachedir "$root/.cache/fuzz/corpus/$dir") >"$log" 2>&1 ||
+    { status=1; cat "$log"; echo "failed: $dir $name"; continue; }
+  echo "$dir $name: $(sed -n 's/.*execs: \([0-9]*\) .*/\1 inputs/p' "$log" | tail -n 1)"
 done < <(fuzz_tests)
 exit $status

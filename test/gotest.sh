@@ -1,6 +1,7 @@
 #!/bin/bash
 # Runs the tests of packages, fast ones first, and prints a summary. Real packages run one by one,
-# with some tests of each side by side. More tests would wait for processors, fewer for pods.
+# with some tests of each side by side. More tests would wait for processors, fewer for pods. While
+# one runs, the next is built: a lock keeps them apart, so the time of one may hold the wait for another.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -23,18 +24,20 @@ done
 fast=$(test/packages.sh fast) && real=$(test/packages.sh real) || exit 1
 failed=0
 export CGO_ENABLED=1 # for the race detector; shipped binaries are built without
+export GOFLAGS="${GOFLAGS:-} -vet=off" # lint has run all of vet
+alone="flock --close $PWD/.cache/real.lock"
 {
   # shellcheck disable=SC2086
   go test -json -race -timeout 20m $fast || failed=1
   # The race detector makes the simulation ten times slower, so all its seeds run without it.
   CGO_ENABLED=0 go test -json -timeout 20m ./sim ./sim/adapter || failed=1
   # shellcheck disable=SC2086
-  go test -json -race -timeout 30m -p 1 -parallel 3 $real || failed=1
+  go test -json -race -timeout 30m -exec "$alone" -p 2 -parallel 3 $real || failed=1
   # Once more on the runtime that the kubelet brings along. The race detector has seen these tests
   # already, and would make each rig unpack for seconds.
-  go test -json -tags bundle ./host/runtime/embedded || failed=1
   export CGO_ENABLED=0 NODAL_RIG_BUNDLE=$PWD/host/runtime/embedded
-  go test -json -timeout 30m -p 1 -parallel 3 ./test/conformance/... ./test/noderuntime || failed=1
+  go test -json -tags bundle ./host/runtime/embedded || failed=1
+  go test -json -timeout 30m -exec "$alone" -p 2 -parallel 3 ./test/conformance/... ./test/noderuntime || failed=1
   go test -json -timeout 30m -parallel 3 -run "$of_the_runtime" ./test/e2e || failed=1
   exit $failed # a run that could not begin has no failed test
 } | go run ./test/summary

@@ -19,7 +19,7 @@ import (
 const (
 	pods    = 30
 	posters = 3
-	rounds  = 10
+	rounds  = 4
 )
 
 func TestMain(m *testing.M) { os.Exit(agent.Main(m)) }
