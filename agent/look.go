@@ -15,6 +15,7 @@ import (
 	"nodal/host/cgroup"
 	"nodal/host/machine"
 	"nodal/host/notify"
+	"nodal/host/oom"
 	"nodal/host/tunable"
 	"nodal/node/offer"
 )
@@ -31,6 +32,8 @@ type facts struct {
 	owner      *offering.Owner        // of the offers
 	cluster    *membership.Membership // nil if the node stands alone
 	tracing    tracing.Hooks
+	kernel     *oom.Log         // nil if it cannot be read
+	warnings   []config.Warning // of the machine
 }
 
 // look reads the facts of the machine and of the cluster, and posts the node's first offer. It makes the node's root
@@ -64,6 +67,7 @@ func look(ctx context.Context, o Options) (f facts, err error) {
 	if f.cgroups, err = cgroups.Find(cfg.Cgroups, f.machine.Swaps, o.Log); err != nil {
 		return f, err
 	}
+	f.kernel, f.warnings = hearKills(oom.Path, f.cgroups, o.Log)
 	f.offers = &offer.Board{}
 	if f.owner, err = beginOffer(cfg, f.machine, f.offers, o.Log); err != nil {
 		return f, err

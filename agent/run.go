@@ -66,6 +66,10 @@ func tasks(o Options, f facts, m memory, r runtime, p parts) []task {
 	for _, s := range p.origins { // admission has to know first what the node is short of
 		all = append(all, after(s.Run, p.vitals.Looked()))
 	}
+	if f.kernel != nil { // the containers have to be known before a process of one is looked for
+		tell := tellKills(f.kernel, m.state.Store.Views, m.state.Events.Add, o.Log)
+		all = append(all, after(steady(tell), p.reconciler.Looked()))
+	}
 	if r.own != nil {
 		all = append(all, r.own.Run)
 	}

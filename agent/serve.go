@@ -48,7 +48,7 @@ func expose(o Options, f facts, m memory, r runtime, p parts) (*api, error) {
 	in, l := p.intake, o.Config.Listen
 	in.Source = node.SourceAPI
 	known := describe(f.machine)
-	known.Warnings = warned(o.Config)
+	known.Warnings = warned(append(config.Warnings(o.Config), f.warnings...))
 	known.Version, known.Started, known.Addresses, known.Endpoint = o.Version, f.started, f.addresses, r.endpoint
 	s, err := server.New(server.Config{
 		State: server.State{
@@ -93,9 +93,9 @@ func describe(m machine.Facts) server.Facts {
 	}
 }
 
-// warned returns what the API says of the node's settings.
-func warned(c *config.Config) (all []server.Warning) {
-	for _, w := range config.Warnings(c) {
+// warned returns what the API says of the node's settings and of its machine.
+func warned(of []config.Warning) (all []server.Warning) {
+	for _, w := range of {
 		all = append(all, server.Warning(w))
 	}
 	return all

@@ -84,7 +84,7 @@ type Facts struct {
 	Warnings      []Warning
 }
 
-// Warning says what is wrong with a setting of the node.
+// Warning says what is wrong with a setting of the node or of its machine.
 type Warning struct{ Setting, Problem, Remedy string }
 
 // Debug holds the parts of the process that an admin may see and change.

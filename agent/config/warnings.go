@@ -2,7 +2,7 @@ package config
 
 // A Warning says what is wrong with settings with which the node starts all the same.
 type Warning struct {
-	Setting string // "oomScoreAdj", "--vmodule", or "access" for those that let callers in together
+	Setting string // "oomScoreAdj", "--vmodule", "access" for those that let callers in together, or a file of the machine
 	Problem string
 	Remedy  string
 }

@@ -11,7 +11,7 @@ import (
 // pure lists packages that take all input as arguments, even the time. So a simulation runs a day
 // of a node in a millisecond, and twice the same.
 var pure = []string{
-	"host/cri/spec", "node", "reconciler/decide", "reconciler/evict", "reconciler/gc",
+	"host/cri/spec", "node", "reconciler/decide", "reconciler/evict", "reconciler/gc", "reconciler/oom",
 }
 
 // acting lists files of pure packages that carry decisions out. They reach the machine through an
@@ -19,6 +19,7 @@ var pure = []string{
 var acting = map[string]string{
 	"reconciler/evict/evictor.go": "has pods measured and ends them, every second",
 	"reconciler/gc/collector.go":  "lists images and removes them, every few minutes",
+	"reconciler/oom/watch.go":     "logs what it hears of the kernel",
 }
 
 // impureImports lists packages that do I/O or are not deterministic. An entry covers the packages

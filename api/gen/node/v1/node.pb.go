@@ -140,7 +140,8 @@ type GetNodeResponse struct {
 	Conditions []*NodeCondition `protobuf:"bytes,18,rep,name=conditions,proto3" json:"conditions,omitempty"`
 	// Bytes of swap of the machine. Zero if it has none.
 	SwapBytes int64 `protobuf:"varint,19,opt,name=swap_bytes,json=swapBytes,proto3" json:"swap_bytes,omitempty"`
-	// The settings that have no effect on this node, and those that let more callers in than they should.
+	// The settings that have no effect on this node, those that let more callers in than they should, and what this machine
+	// keeps from the node.
 	Warnings      []*SettingWarning `protobuf:"bytes,20,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -316,10 +317,10 @@ func (x *GetNodeResponse) GetWarnings() []*SettingWarning {
 	return nil
 }
 
-// SettingWarning is what is wrong with one setting of the node.
+// SettingWarning is what is wrong with one setting of the node, or of its machine.
 type SettingWarning struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The name of the setting, or "access" for settings that let callers in together.
+	// The name of the setting, "access" for settings that let callers in together, or a file of the machine.
 	Setting string `protobuf:"bytes,1,opt,name=setting,proto3" json:"setting,omitempty"`
 	// The consequence.
 	Message       string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
