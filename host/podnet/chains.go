@@ -31,7 +31,8 @@ func removeIptablesChains(ctx context.Context, iptables string) (err error) {
 }
 
 // sharedChains turns listed rules into the input of iptables-restore that removes the plugin's shared chains, or ""
-// if they are in use. It does not empty the chain of ports: a port that is opened meanwhile makes the change fail.
+// if they are in use. It does not empty the chain of ports: a port that is opened meanwhile makes the change fail. The
+// plugin gives a pod its own chain, which leads to a shared one, before the port leads there.
 func sharedChains(rules string) string {
 	var jumps, flushes, removals strings.Builder
 	for line := range strings.Lines(rules) {
@@ -39,6 +40,8 @@ func sharedChains(rules string) string {
 		switch {
 		case len(f) < 2:
 		case f[0] == "-A" && f[1] == sharedPorts:
+			return ""
+		case f[0] == "-A" && strings.HasPrefix(f[1], podPrefix) && strings.HasPrefix(f[len(f)-1], sharedPrefix):
 			return ""
 		case f[0] == "-N" && strings.HasPrefix(f[1], sharedPrefix):
 			if f[1] != sharedPorts {

@@ -126,8 +126,13 @@ COMMIT
 	if got := sharedChains(shared); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if got := sharedChains(shared + "-A CNI-HOSTPORT-DNAT -p tcp -j CNI-DN-1\n"); got != "" {
-		t.Errorf("got %s while somebody has a port, want nothing", got)
+	for state, rule := range map[string]string{
+		"a port is open":   "-A CNI-HOSTPORT-DNAT -p tcp -j CNI-DN-1\n",
+		"a port is opened": "-A CNI-DN-1 -s 10.88.0.2/32 -p tcp -m tcp --dport 80 -j CNI-HOSTPORT-SETMARK\n",
+	} {
+		if got := sharedChains(shared + rule); got != "" {
+			t.Errorf("got %s while %s, want nothing", got, state)
+		}
 	}
 	if got := sharedChains("-P PREROUTING ACCEPT\n-N DOCKER\n"); got != "" {
 		t.Errorf("got %s where there are none, want nothing", got)
