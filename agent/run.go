@@ -63,8 +63,8 @@ func tasks(o Options, f facts, m memory, r runtime, p parts) []task {
 			m.files.Rotate(ctx, o.Config.Pods.Logs, m.state.Store.Views, r.pods.ReopenLog)
 		}),
 	}
-	for _, s := range p.origins { // admission has to know first what the node is short of
-		all = append(all, after(s.Run, p.vitals.Looked()))
+	for _, s := range p.origins { // they have to know first what the node is short of, and what runs
+		all = append(all, after(s.Run, p.vitals.Looked(), p.reconciler.Looked()))
 	}
 	if f.kernel != nil { // the containers have to be known before a process of one is looked for
 		tell := tellKills(f.kernel, m.state.Store.Views, m.state.Events.Add, o.Log)

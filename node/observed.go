@@ -210,12 +210,27 @@ func (o *Observed) Home(uid types.UID) *Sandbox {
 	return home
 }
 
-// Empty reports whether the runtime has no sandbox and no container of the key.
 // Runs reports whether a pod has a ready sandbox or a live container.
 func (o *Observed) Runs(uid types.UID) bool {
 	return o.Home(uid) != nil || slices.ContainsFunc(o.Containers, func(c Container) bool { return c.UID == uid && c.Alive() })
 }
 
+// Since returns when the runtime made the oldest sandbox or container that it shows of a pod.
+func (o *Observed) Since(uid types.UID) (since time.Time) {
+	for i := range o.Sandboxes {
+		if s := &o.Sandboxes[i]; s.UID == uid && (since.IsZero() || s.CreatedAt.Before(since)) {
+			since = s.CreatedAt
+		}
+	}
+	for i := range o.Containers {
+		if c := &o.Containers[i]; c.UID == uid && (since.IsZero() || c.CreatedAt.Before(since)) {
+			since = c.CreatedAt
+		}
+	}
+	return since
+}
+
+// Empty reports whether the runtime has no sandbox and no container of the key.
 func (o *Observed) Empty() bool {
 	return o == nil || len(o.Sandboxes) == 0 && len(o.Containers) == 0
 }

@@ -61,6 +61,7 @@ type Pod struct {
 	Source    Source       `json:"Source"`
 	Origin    string       `json:"Origin"` // the file or URL it came from
 	Accepted  time.Time    `json:"Accepted"`
+	Began     time.Time    `json:"Began,omitzero"`      // when another kubelet had begun it; zero if this one has
 	Deletion  *Deletion    `json:"Deletion"`            // set once the pod has to go
 	Restarts  []Restart    `json:"Restarts"`            // that were asked for, the newest of each container
 	Refused   *Refusal     `json:"Refused"`             // why this node will not run it
@@ -79,6 +80,14 @@ type Pod struct {
 
 func (p *Pod) Key() Key       { return KeyOf(p.Object) }
 func (p *Pod) UID() types.UID { return p.Object.UID }
+
+// Begun returns when the pod began on this machine.
+func (p *Pod) Begun() time.Time {
+	if !p.Began.IsZero() {
+		return p.Began
+	}
+	return p.Accepted
+}
 
 // WantedBy returns the source that says whether the pod is still wanted.
 func (p *Pod) WantedBy() Source {

@@ -87,6 +87,25 @@ func (h Health) After(p Probed) Health {
 	return h
 }
 
+// Told returns the health after what a cluster was told of the run, perhaps by another kubelet, and when the readiness of
+// the pod's containers has changed there last. What this kubelet has seen since counts more. A run that has started is past
+// its postStart hook.
+func (h Health) Told(s *corev1.ContainerStatus, changed time.Time) Health {
+	if s.Started != nil && *s.Started {
+		began := s.State.Running.StartedAt.Time
+		if h.Hooked.IsZero() {
+			h.Hooked = began
+		}
+		if h.Started.IsZero() {
+			h.Started = began
+		}
+	}
+	if changed.After(h.Since) {
+		h.Ready, h.Since = s.Ready, changed
+	}
+	return h
+}
+
 // Condemns reports whether a failed probe or hook is why a run ends, or has ended. A run that had
 // ended before the failure ended for another reason.
 func (h Health) Condemns(run *Container) bool {

@@ -45,7 +45,12 @@ func AtOnce(spec *corev1.PodSpec, pick func(*corev1.Container) corev1.ResourceLi
 
 func add(sum, list corev1.ResourceList) {
 	for name, quantity := range list {
-		have := sum[name].DeepCopy()
+		have, ok := sum[name]
+		if !ok {
+			sum[name] = quantity.DeepCopy() // with its text: UIDs of static pods depend on it
+			continue
+		}
+		have = have.DeepCopy()
 		have.Add(quantity)
 		sum[name] = have
 	}

@@ -88,7 +88,7 @@ func TestPodsWithoutARecordRunOnUntilTheClusterIsHeard(t *testing.T) {
 		b.bring(clusterPod("web", "u1"))
 		b.rest(time.Second)
 		b.stop()
-		b.journal.Commit(store.Record{Name: "pods/default_web"})
+		b.forget("web")
 		b.rejoin()
 		b.rest(24 * time.Hour)
 		b.wantUndisturbed()
@@ -113,7 +113,7 @@ func TestPodsThatTheClusterDoesNotWantAreRemovedOnceItIsHeard(t *testing.T) {
 		b.bring(clusterPod("web", "u1"))
 		b.rest(time.Second)
 		b.stop()
-		b.journal.Commit(store.Record{Name: "pods/default_web"})
+		b.forget("web")
 		b.rejoin()
 		b.hear("u2")
 		b.wantGone("web")
@@ -190,3 +190,6 @@ func TestAClustersPodThatIsNotThereBeginsOnlyOnceItIsHeard(t *testing.T) {
 		b.wantUndisturbed()
 	})
 }
+
+// forget loses the record of a pod.
+func (b *bench) forget(name string) { b.journal.Commit(store.Record{Name: "pods/default_" + name}) }

@@ -3,7 +3,10 @@ package reconciler
 import (
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"nodal/node"
+	"nodal/node/store"
 )
 
 // contact is the state of the loop's connection to the runtime.
@@ -80,6 +83,7 @@ func (l *Loop) seeAll(s Sighting, now time.Time) {
 	if regained {
 		l.Hands.Regained(len(s.All))
 	}
+	l.Store.Saw(running(s.All))
 	for key, t := range l.tracks {
 		seen := observedOr(s.All, key)
 		delete(s.All, key)
@@ -98,6 +102,25 @@ func (l *Loop) seeAll(s Sighting, now time.Time) {
 	l.strays = s.All
 	l.forgetFreed(s.Began)
 	l.adoptStrays(now)
+}
+
+// running returns the pods that run, by their names.
+func running(all map[node.Key]*node.Observed) store.Running {
+	found := store.Running{}
+	for key, seen := range all {
+		uids := map[types.UID]bool{}
+		noteUIDs(uids, seen)
+		for uid := range uids {
+			if !seen.Runs(uid) {
+				continue
+			}
+			if found[key] == nil {
+				found[key] = map[types.UID]time.Time{}
+			}
+			found[key][uid] = seen.Since(uid)
+		}
+	}
+	return found
 }
 
 // forgetFreed removes from the strays the pods that were released after the look had begun.

@@ -48,6 +48,7 @@ func (t *Track) Got() *node.Observed { return t.got }
 func (t *Track) Intend(slot *node.Slot) (obsolete func(node.Action) bool) {
 	old := t.slot
 	t.slot = slot
+	t.hearHealth()
 	switch {
 	case old.Pod == slot.Pod && old.Termination == slot.Termination:
 		return nil
@@ -61,6 +62,19 @@ func (t *Track) Intend(slot *node.Slot) (obsolete func(node.Action) bool) {
 		return mayBeGivenUp
 	}
 	return nil
+}
+
+// hearHealth takes what the record knows of runs and the track does not: another kubelet has probed them.
+func (t *Track) hearHealth() {
+	for name, told := range t.slot.Health {
+		run := t.got.Newest(t.slot.Pod.UID(), name)
+		if run == nil || run.ID != told.ID || !told.Changed().After(t.got.HealthOf(run).Changed()) {
+			continue
+		}
+		got := t.got.Clone()
+		setHealth(got, name, told)
+		t.got = got
+	}
 }
 
 // forget drops failures that a new intent may cure. For a new pod under the old name it also drops what was prepared

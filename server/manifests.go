@@ -9,6 +9,7 @@ import (
 	"nodal/node"
 	"nodal/node/intake"
 	"nodal/node/manifest"
+	"nodal/node/policy"
 	"nodal/server/auth"
 )
 
@@ -103,6 +104,9 @@ func deliver(ctx context.Context, text string, limit int, opts manifest.Options)
 			refs[i] = doc.Object.Ref()
 		}
 		deliveries[i] = intake.Delivery{Pod: doc.Pod, Object: doc.Object, Document: doc.Index, By: poster(ctx)}
+		if poster(ctx) == policy.Cluster {
+			deliveries[i].Told = &doc.Status
+		}
 	}
 	return deliveries, mayReach(ctx, refs)
 }

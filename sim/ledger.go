@@ -27,7 +27,8 @@ type lifeID struct {
 type life struct {
 	id       lifeID
 	key      node.Key
-	turn     int // the order of acceptance: clocks jump, so times do not show it
+	began    time.Time // which is before it was accepted if its record was lost
+	turn     int       // the order of acceptance: clocks jump, so times do not show it
 	object   *corev1.Pod
 	grace    time.Duration // the shortest grace period that was ever asked for
 	deadline *time.Time    // when a pod that has to go may be killed
@@ -79,7 +80,7 @@ func (l *ledger) take(pod *node.Pod) *life {
 	known := l.lives[idOf(pod)]
 	if known == nil {
 		known = &life{
-			id: idOf(pod), key: pod.Key(), turn: len(l.lives), grace: node.GracePeriod(pod.Object),
+			id: idOf(pod), key: pod.Key(), began: pod.Begun(), turn: len(l.lives), grace: node.GracePeriod(pod.Object),
 			restarts: map[string]uint32{}, rounds: map[string]uint32{}, counts: map[string]int32{},
 		}
 		for _, other := range pod.Awaits {
@@ -123,7 +124,7 @@ func (l *life) outlived(c *container) bool { return c.attempt < l.rounds[c.name]
 // late reports whether the agent should have ended a pod by now.
 func (l *life) late(now time.Time) bool {
 	d := activeFor(l.object)
-	return d > 0 && now.After(time.Unix(0, l.id.accepted).Add(d))
+	return d > 0 && now.After(l.began.Add(d))
 }
 
 // condemn sets the time by which a pod has to be gone.
@@ -150,6 +151,15 @@ func (l *ledger) latest(of *life) *life {
 		}
 	}
 	return of
+}
+
+// first returns when a pod was first accepted.
+func (l *ledger) first(latest *life) time.Time {
+	first := latest.id.accepted
+	for known := range l.same(latest) {
+		first = min(first, known.id.accepted)
+	}
+	return time.Unix(0, first)
 }
 
 // same yields a pod, and what it was accepted as before its record was lost.

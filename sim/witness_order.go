@@ -3,7 +3,6 @@ package sim
 import (
 	"reflect"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -139,7 +138,10 @@ func (wi *witness) expires(w *world, l *life, slot *node.Slot) {
 	if t == nil {
 		return
 	}
-	due := time.Unix(0, l.id.accepted).Add(l.active)
+	if first := wi.first(l); !wi.jumps && l.began.Before(first) {
+		wi.failf("pod %s counts from %s, and was first accepted at %s", l.key, l.began, first)
+	}
+	due := l.began.Add(l.active)
 	early := !wi.jumps && (l.active == 0 || t.Requested.Before(due))
 	switch {
 	case !l.expired.IsZero():

@@ -105,6 +105,9 @@ func (p *pods) apply(ctx context.Context, s sides) error {
 	if s.running() == nil { // there is no record that may be outdated
 		p.noteDelivered(types.NamespacedName{Namespace: want.Namespace, Name: want.Name}, want.UID)
 	}
+	if s.applied == "" { // another kubelet may have run it until now
+		manifest.Status = *want.Status.DeepCopy()
+	}
 	err := p.put(ctx, manifest, s.running() == nil)
 	why := grpcstatus.Convert(err).Message()
 	switch {

@@ -365,3 +365,25 @@ func TestAConditionThatTheNodeDoesNotTakeHoldsUpNoStatus(t *testing.T) {
 		t.Errorf("the cluster is told %q, want %q", told, want)
 	}
 }
+
+// The node learns from it how the pod was under another kubelet.
+func TestTheFirstDeliveryBringsTheStatus(t *testing.T) {
+	want := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "1"},
+		Status:     corev1.PodStatus{Message: "as it was"},
+	}
+	w := &willing{}
+	p := newPods("node-a", nil, w, &objects{}, slog.New(slog.DiscardHandler))
+	defer p.queue.ShutDown()
+	for _, c := range []struct {
+		applied string
+		brings  bool
+	}{{"", true}, {"before", false}} {
+		if err := p.apply(t.Context(), sides{want: want, applied: c.applied}); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(w.last.GetManifest(), "as it was"); got != c.brings {
+			t.Errorf("after %q it brings the status: %t, want %t", c.applied, got, c.brings)
+		}
+	}
+}

@@ -26,9 +26,10 @@ func statusFor(want *corev1.Pod, have *local) corev1.PodStatus {
 		}
 	}
 	status.NominatedNodeName = want.Status.NominatedNodeName
-	if status.StartTime == nil {
+	if want.Status.StartTime != nil {
 		status.StartTime = want.Status.StartTime
 	}
+	keepTransitions(status.Conditions, want.Status.Conditions)
 	if finished(want) { // a final phase stays, whichever client set it
 		status.Phase, status.Reason, status.Message = want.Status.Phase, want.Status.Reason, want.Status.Message
 	}
@@ -36,6 +37,19 @@ func statusFor(want *corev1.Pod, have *local) corev1.PodStatus {
 		end(&status, want)
 	}
 	return status
+}
+
+// keepTransitions leaves the times of conditions that hold as they did. What the node derives of a pod that another kubelet
+// has begun may be a little earlier.
+func keepTransitions(conditions, before []corev1.PodCondition) {
+	for i := range conditions {
+		c := &conditions[i]
+		for _, was := range before {
+			if was.Type == c.Type && was.Status == c.Status && c.LastTransitionTime.Before(&was.LastTransitionTime) {
+				c.LastTransitionTime = was.LastTransitionTime
+			}
+		}
+	}
 }
 
 // ownedIn returns a test for the conditions that the node owns. Other clients may set that a pod has to end, unless

@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -167,4 +168,33 @@ func TestStatusesThatCanWaitAreHeldBack(t *testing.T) {
 			t.Error("a status that cannot wait is held back")
 		}
 	})
+}
+
+// What another kubelet has told the cluster of a pod stays as it is, as far as it still holds.
+func TestStatusForKeepsTheTimesOfWhatHoldsAsBefore(t *testing.T) {
+	at := func(seconds int64) metav1.Time { return metav1.Unix(seconds, 0) }
+	condition := func(status corev1.ConditionStatus, seconds int64) []corev1.PodCondition {
+		return []corev1.PodCondition{{Type: corev1.PodReady, Status: status, LastTransitionTime: at(seconds)}}
+	}
+	for _, c := range []struct {
+		name          string
+		cluster, node []corev1.PodCondition
+		want          int64
+	}{
+		{"it holds as before, since a little earlier", condition("True", 20), condition("True", 19), 20},
+		{"it has come and gone since", condition("True", 20), condition("True", 30), 30},
+		{"it no longer holds", condition("True", 20), condition("False", 19), 19},
+		{"the cluster has not heard of it", nil, condition("True", 19), 19},
+	} {
+		s := given(wanted("u1"), here("u1"))
+		s.want.Status.Conditions, s.have.object.Status.Conditions = c.cluster, c.node
+		if got := statusFor(s.want, s.have).Conditions[0].LastTransitionTime; !got.Equal(new(at(c.want))) {
+			t.Errorf("%s: got %s, want %s", c.name, got, at(c.want))
+		}
+	}
+	s := given(wanted("u1"), here("u1"))
+	s.want.Status.StartTime, s.have.object.Status.StartTime = new(at(10)), new(at(20))
+	if got := statusFor(s.want, s.have).StartTime; !got.Equal(new(at(10))) {
+		t.Errorf("got a pod that started at %s, want %s", got, at(10))
+	}
 }

@@ -172,10 +172,12 @@ func (p *publisher) read(origin string, data []byte, now time.Time) reading {
 		return r
 	}
 	for _, doc := range docs {
-		manifest.Static(doc.Pod, p.Intake.NodeName(), p.annotation(), origin, now)
+		aliases := manifest.Static(doc, manifest.Place{Node: p.Intake.NodeName(), Source: p.annotation(), Origin: origin}, now)
 		violations := validate(doc)
 		if len(violations) == 0 {
-			r.deliveries = append(r.deliveries, intake.Delivery{Pod: doc.Pod, Origin: origin, Document: doc.Index})
+			r.deliveries = append(r.deliveries, intake.Delivery{
+				Pod: doc.Pod, Origin: origin, Document: doc.Index, Aliases: aliases,
+			})
 		}
 		wrong = append(wrong, violations...)
 	}
@@ -188,9 +190,9 @@ func (p *publisher) read(origin string, data []byte, now time.Time) reading {
 // annotation returns the word for the source that tools expect on a static pod.
 func (p *publisher) annotation() string {
 	if p.Intake.Source == node.SourceURL {
-		return "http"
+		return manifest.FromURL
 	}
-	return string(p.Intake.Source)
+	return manifest.FromFile
 }
 
 // validate checks a pod again after its name has grown by the node's.

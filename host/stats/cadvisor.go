@@ -79,7 +79,7 @@ func (c *Collector) podInfos(r *reader, of *podGroups, found *collection) []*mod
 		rest = &podRest{} // it could not be read
 	}
 	pod := infoOf(r, of.whole, of.counts)
-	pod.Spec.CreationTime = of.pod.Accepted
+	pod.Spec.CreationTime = of.pod.Begun()
 	pod.Spec.Labels = map[string]string{kubelettypes.KubernetesPodNameLabel: o.Name, kubelettypes.KubernetesPodNamespaceLabel: o.Namespace}
 	infos := []*model.ContainerInfo{pod}
 	if of.sandbox != nil {

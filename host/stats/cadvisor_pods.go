@@ -40,7 +40,7 @@ func (c *collection) runtimePod(v store.View, pod *statsapi.PodStats) []*model.C
 	labels := map[string]string{kubelettypes.KubernetesPodNameLabel: pod.PodRef.Name, kubelettypes.KubernetesPodNamespaceLabel: pod.PodRef.Namespace}
 	if home := v.Got.Home(v.Slot.Pod.UID()); home != nil {
 		info := runtimeInfo(home.ID, labels, pod.CPU, pod.Memory)
-		info.Spec.CreationTime = v.Slot.Pod.Accepted
+		info.Spec.CreationTime = v.Slot.Pod.Begun()
 		infos = append(infos, info)
 	}
 	for i := range pod.Containers {

@@ -136,7 +136,7 @@ func kernelPod(r *reader, of *podGroups) *statsapi.PodStats {
 	o := of.pod.Object
 	pod := &statsapi.PodStats{
 		PodRef:    statsapi.PodReference{Name: o.Name, Namespace: o.Namespace, UID: string(o.UID)},
-		StartTime: at(of.pod.Accepted), Containers: []statsapi.ContainerStats{},
+		StartTime: at(of.pod.Begun()), Containers: []statsapi.ContainerStats{},
 		CPU: cpuStats(of.counts), Memory: memoryStats(of.counts, of.whole.memoryLimit(r)), Swap: swapStats(r, of.counts, of.whole),
 	}
 	for i := range of.runs {

@@ -73,7 +73,7 @@ func TestTaints(t *testing.T) {
 		{Key: "level", Value: "7", Effect: corev1.TaintEffectNoExecute},
 	}}
 	static := pod("a")
-	manifest.Static(static, "n1", "file", "/a.yaml", time.Time{})
+	manifest.Static(manifest.Doc{Pod: static}, manifest.Place{Node: "n1", Source: manifest.FromFile, Origin: "/a.yaml"}, time.Time{})
 	const evicts = corev1.TaintEffectNoExecute
 	for _, c := range []struct {
 		name  string

@@ -3,6 +3,7 @@ package intake
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -33,6 +34,29 @@ func (in Intake) crowded(tx *store.Tx, key node.Key) error {
 		return nil
 	}
 	return fmt.Errorf("take pod %s: the node holds %d pods already; delete those that have finished: %w", key, tx.Len(), node.ErrNotReady)
+}
+
+// admit gives a new pod what it needs of the node, or refuses it. A pod that runs already was admitted by another kubelet,
+// or its record is lost: it stays, and no other pod ends for it.
+func (in Intake) admit(tx *store.Tx, pod *node.Pod, outcome *Outcome, now time.Time) {
+	runs := in.runs(pod.Key(), pod.UID())
+	var makesRoom preemption
+	if !runs {
+		makesRoom, pod.Refused = in.check(tx, pod)
+	}
+	if pod.Refused == nil && node.HasOwnUsers(pod.Object) {
+		pod.Users, pod.Refused = in.ownUsers(tx)
+	}
+	if rules := in.offered().Assign; pod.Refused == nil && rules != nil {
+		if runs {
+			pod.Shares, _ = rules.Pod(pod.Object, makesRoom.held(tx, pod.Key()))
+		} else {
+			pod.Shares, pod.Refused = in.assign(tx, pod, &makesRoom)
+		}
+	}
+	if pod.Refused == nil {
+		makesRoom.clear(tx, pod, outcome, now)
+	}
 }
 
 // check admits a new pod: it returns a refusal, or the pods to preempt for it, or neither.

@@ -9,6 +9,7 @@ import (
 
 	"nodal/node"
 	"nodal/node/admit"
+	"nodal/node/policy"
 	"nodal/node/store"
 )
 
@@ -148,5 +149,42 @@ func (b *bench) settleKey(name string) {
 		return nil
 	}); err != nil {
 		b.t.Fatal(err)
+	}
+}
+
+// TestAPodThatRunsAlreadyStays: another kubelet has admitted it, or its record is lost.
+func TestAPodThatRunsAlreadyStays(t *testing.T) {
+	b := small(t)
+	b.offer.Taints = []corev1.Taint{{Key: "closed", Effect: corev1.TaintEffectNoExecute}}
+	b.in.Present = func() admit.Present {
+		return admit.Present{Pressures: []corev1.NodeConditionType{corev1.NodeDiskPressure}}
+	}
+	b.in.Policy = policy.Policy{Posters: map[policy.Poster]policy.Level{policy.Cluster: policy.Baseline, policy.Operator: policy.Baseline}}
+	b.saw("u")
+	big := pod("web", "a:1", asks("2"), uid("u"), privileged)
+	if got := b.posts(Delivery{Pod: big, By: policy.Operator}); !strings.Contains(got, "privileged") {
+		t.Errorf("an operator gets %s for a privileged pod with the UID of one that runs", got)
+	}
+	if got := b.posts(Delivery{Pod: pod("web", "a:1", uid("other"), privileged), By: policy.Cluster}); !strings.Contains(got, "privileged") {
+		t.Errorf("the cluster gets %s for a pod that does not run", got)
+	}
+	if got := b.posts(Delivery{Pod: big, By: policy.Cluster}); got != "created" || b.refused("web") != "" {
+		t.Errorf("the pod that runs is %s, and then %q", got, b.refused("web"))
+	}
+	if b.posts(Delivery{Pod: pod("next", "a:1"), By: policy.Cluster}); b.refused("next") == "" {
+		t.Error("a pod that does not run is accepted")
+	}
+}
+
+func TestAPodThatRanBeforeIsAdmittedAgain(t *testing.T) {
+	b := small(t)
+	b.saw("u")
+	b.apply(pod("web", "a:1", uid("u")))
+	if _, err := b.in.Store.Transact(func(tx *store.Tx) error { tx.Put(web, nil); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	b.apply(pod("web", "a:1", asks("2"), uid("u")))
+	if b.refused("web") == "" {
+		t.Error("a pod that does not fit is accepted, since one of its UID ran before")
 	}
 }

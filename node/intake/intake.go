@@ -47,6 +47,9 @@ type Delivery struct {
 	By       policy.Poster // the caller of the API; empty means the one that the source implies
 	Document int           // its place in the bundle
 	Since    *int64        // the object of its name must not have changed after this revision
+	// Told is the status of the pod in its cluster; nil if it has none, or was not delivered by it.
+	Told    *corev1.PodStatus
+	Aliases []types.UID // other UIDs by which kubelets know the very pod, if its author gave it none
 }
 
 // Outcome says what was done with one pod or object, or would be done.
@@ -164,7 +167,7 @@ func (in Intake) applyOne(tx *store.Tx, d Delivery, now time.Time) (Outcome, err
 	if len(refused) > 0 {
 		return Outcome{}, refusal(d, refused)
 	}
-	key := node.KeyOf(d.Pod)
+	d, key := in.known(tx, d), node.KeyOf(d.Pod)
 	if holder, ok := tx.ByUID(d.Pod.UID); ok && holder != key {
 		return Outcome{}, invalid(d, "metadata.uid", fmt.Sprintf("belongs to pod %s", holder))
 	}
@@ -177,7 +180,8 @@ func (in Intake) applyOne(tx *store.Tx, d Delivery, now time.Time) (Outcome, err
 		if wrong := in.unfit(tx, d, nil, Created); len(wrong) > 0 {
 			return Outcome{}, refusal(d, wrong)
 		}
-		tx.Put(key, node.NewSlot(in.newPod(tx, d, &outcome, Created, now)))
+		slot, _ = told(node.NewSlot(in.newPod(tx, d, &outcome, Created, now)), d.Told)
+		tx.Put(key, slot)
 		return outcome, nil
 	}
 	if owner := heir(slot); owner.Source != in.Source && owner.Deletion == nil {
@@ -188,8 +192,14 @@ func (in Intake) applyOne(tx *store.Tx, d Delivery, now time.Time) (Outcome, err
 	if wrong := in.unfit(tx, d, heir(slot), outcome.Verdict); len(wrong) > 0 {
 		return Outcome{}, refusal(d, wrong)
 	}
-	if outcome.Verdict != Unchanged {
-		tx.Put(key, &next)
+	var news bool
+	if same := outcome.Verdict == Unchanged || outcome.Verdict == Updated; same && next.Next == nil {
+		slot, news = told(&next, d.Told)
+	} else {
+		slot = &next
+	}
+	if news || outcome.Verdict != Unchanged {
+		tx.Put(key, slot)
 	}
 	return outcome, nil
 }
@@ -288,20 +298,15 @@ func (in Intake) newPod(tx *store.Tx, d Delivery, outcome *Outcome, v Verdict, n
 	object.Generation = 1
 	object.Status = corev1.PodStatus{}
 	pod := &node.Pod{Object: object, Source: in.Source, Origin: d.Origin, Accepted: now}
+	pod.Began, _ = in.Store.Ran(pod.Key(), pod.UID())
+	if d.Told != nil && d.Told.StartTime != nil && !pod.Began.IsZero() {
+		pod.Began = d.Told.StartTime.Time
+	}
 	if class := classOf(tx, object); class != nil {
 		object.Spec.Overhead, pod.Handler = overheadOf(class), class.Handler
 	}
 	in.rank(tx, pod)
-	var makesRoom preemption
-	if makesRoom, pod.Refused = in.check(tx, pod); pod.Refused == nil && node.HasOwnUsers(object) {
-		pod.Users, pod.Refused = in.ownUsers(tx)
-	}
-	if pod.Refused == nil && in.offered().Assign != nil {
-		pod.Shares, pod.Refused = in.assign(tx, pod, &makesRoom)
-	}
-	if pod.Refused == nil {
-		makesRoom.clear(tx, pod, outcome, now)
-	}
+	in.admit(tx, pod, outcome, now)
 	outcome.UID, outcome.Verdict = pod.UID(), v
 	if pod.Refused != nil { // the client learns at once that the pod will not run
 		outcome.Warnings = append(outcome.Warnings, in.refusalWords(tx, pod))

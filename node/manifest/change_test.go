@@ -159,7 +159,7 @@ func TestStaticFollowsTheStaticPodRules(t *testing.T) {
 	seen := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
 	static := func(bundle, nodeName, origin string) *corev1.Pod {
 		pod := decodeOne(t, bundle)
-		manifest.Static(pod, nodeName, "file", origin, seen)
+		manifest.Static(manifest.Doc{Pod: pod}, manifest.Place{Node: nodeName, Source: manifest.FromFile, Origin: origin}, seen)
 		return pod
 	}
 	pod := static(web, "Node-A", "/etc/pods/web.yaml")
@@ -200,7 +200,7 @@ func TestStaticFollowsTheStaticPodRules(t *testing.T) {
 		t.Errorf("got UID %q, want the manifest's own", own.UID)
 	}
 	later := decodeOne(t, web)
-	manifest.Static(later, "node-a", "file", "/etc/pods/web.yaml", seen.Add(time.Hour))
+	manifest.Static(manifest.Doc{Pod: later}, manifest.Place{Node: "node-a", Source: manifest.FromFile, Origin: "/etc/pods/web.yaml"}, seen.Add(time.Hour))
 	if got := manifest.Change(pod, later); got.Kind != manifest.Same {
 		t.Errorf("reading a file again is %v %q, want same", got.Kind, got.Fields)
 	}

@@ -35,6 +35,9 @@ type Doc struct {
 	Index  int // of the document that holds it; the items of a list share one
 	Pod    *corev1.Pod
 	Object *node.Object // where it is no pod
+
+	NoNamespace bool             // the manifest names none, and the pod has the default
+	Status      corev1.PodStatus // that stood in the manifest; the pod has none
 }
 
 // Decode reads a bundle that is taken whole or not at all: it returns either every
@@ -219,14 +222,16 @@ func (b *bundle) pod(at place, object []byte) {
 		return
 	}
 	pod.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}
+	status := pod.Status
 	forgetServerFields(pod)
+	unplaced := pod.Namespace == ""
 	setDefault(&pod.Namespace, b.namespace)
 	Default(pod)
 	if errs := rules.Pod(pod); len(errs) > 0 {
 		b.addFieldErrors(at, errs)
 		return
 	}
-	b.keep(at, name{"pod", pod.Namespace, pod.Name}, Doc{Pod: pod})
+	b.keep(at, name{"pod", pod.Namespace, pod.Name}, Doc{Pod: pod, NoNamespace: unplaced, Status: status})
 }
 
 // keep adds what was read to the bundle, once.

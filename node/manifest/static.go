@@ -1,9 +1,6 @@
 package manifest
 
 import (
-	"crypto/md5"
-	"encoding/hex"
-	"fmt"
 	"strings"
 	"time"
 
@@ -20,32 +17,40 @@ const (
 	AnnotationSeen   = "kubernetes.io/config.seen"
 )
 
+// The sources of static pods, as tools expect them in AnnotationSource.
+const (
+	FromFile = "file"
+	FromURL  = "http"
+)
+
+// Place says where a static pod comes from.
+type Place struct {
+	Node   string
+	Source string // FromFile or FromURL
+	Origin string // the path or the URL
+}
+
 // Static makes a manifest from a file or URL into this node's static pod. Its name ends in the
-// node's, and its UID follows from node, origin and content. It tolerates every taint that would
-// evict it, because no other node could run it. source is "file" or "http", origin the path or the
-// URL. The name grows, so a caller validates again afterwards.
-func Static(pod *corev1.Pod, nodeName, source, origin string, seen time.Time) {
-	nodeName = strings.ToLower(nodeName)
-	setDefault(&pod.Namespace, defaultNamespace)
+// node's. It tolerates every taint that would evict it, because no other node could run it. A
+// manifest without a UID gets the one that upstream's kubelet gives it. aliases are the UIDs that
+// other kubelets would give it. The name grows, so a caller validates again afterwards.
+func Static(doc Doc, from Place, seen time.Time) (aliases []types.UID) {
+	pod := doc.Pod
+	from.Node = strings.ToLower(from.Node)
 	if pod.UID == "" {
-		pod.UID = staticUID(pod, nodeName, origin)
+		pod.UID, aliases = staticUID(doc, from), []types.UID{earlierUID(pod, from)}
 	}
-	pod.Name += "-" + nodeName
-	pod.Spec.NodeName = nodeName
+	setDefault(&pod.Namespace, defaultNamespace)
+	pod.Name += "-" + from.Node
+	pod.Spec.NodeName = from.Node
 	tolerateEviction(&pod.Spec)
 	if pod.Annotations == nil {
 		pod.Annotations = map[string]string{}
 	}
 	pod.Annotations[AnnotationHash] = string(pod.UID)
-	pod.Annotations[AnnotationSource] = source
+	pod.Annotations[AnnotationSource] = from.Source
 	pod.Annotations[AnnotationSeen] = seen.Format(time.RFC3339Nano)
-}
-
-// staticUID gives a pod of the same place and content the same UID after a restart, and an edited
-// one another. It is an identity, not a secret: tools expect the form of MD5.
-func staticUID(pod *corev1.Pod, nodeName, origin string) types.UID {
-	sum := md5.Sum(fmt.Appendf(canonical(pod), "\nnode:%s\norigin:%s", nodeName, origin))
-	return types.UID(hex.EncodeToString(sum[:]))
+	return aliases
 }
 
 func tolerateEviction(spec *corev1.PodSpec) {

@@ -18,7 +18,7 @@ func (d *deriver) conditions(s *corev1.PodStatus, initialised bool) []corev1.Pod
 	containersReady := d.containersReady(s)
 	return append([]corev1.PodCondition{
 		d.readyToStart(s), d.initialised(s, initialised), d.throughGates(containersReady), containersReady,
-		d.condition(corev1.PodScheduled, true, d.pod.Accepted),
+		d.condition(corev1.PodScheduled, true, d.pod.Begun()),
 	}, slices.Concat(d.startingOver(), d.resizing(), d.disrupted(s), d.pod.Conditions)...)
 }
 
@@ -117,7 +117,7 @@ func (d *deriver) containersReady(s *corev1.PodStatus) corev1.PodCondition {
 		return !c.Ready && (sidecar || node.InitContainer(d.spec, c.Name) == nil)
 	})
 	if len(unready) == 0 {
-		return d.condition(corev1.ContainersReady, true, later(d.pod.Accepted, d.lastReady()))
+		return d.condition(corev1.ContainersReady, true, later(d.pod.Begun(), d.lastReady()))
 	}
 	c := d.condition(corev1.ContainersReady, false, d.lastUnready())
 	switch s.Phase {
@@ -164,7 +164,7 @@ func (d *deriver) lastUnready() time.Time {
 	last := d.lastEnd(func(c *corev1.Container) bool { return !d.life.RunsOnce(c) })
 	for c := range node.LastingContainers(d.spec) {
 		if !d.wasReady(c) {
-			return d.pod.Accepted
+			return d.pod.Begun()
 		}
 		if run := d.life.Run(c.Name); run != nil && run.State == node.ContainerRunning && !d.life.Ready(c) {
 			last = later(last, d.got.HealthOf(run).Since)
@@ -217,7 +217,7 @@ func (d *deriver) runs(name string) []*node.Container {
 // lastEnd returns when the latest run of the picked containers ended, or when the pod was
 // accepted if none has.
 func (d *deriver) lastEnd(pick func(*corev1.Container) bool) time.Time {
-	end := d.pod.Accepted
+	end := d.pod.Begun()
 	for c := range d.life.Containers() {
 		for _, run := range d.runs(c.Name) {
 			if pick(c) && life.Known(run) {

@@ -15,7 +15,7 @@ func (d *deriver) startingOver() []corev1.PodCondition {
 	if !d.mayStartOver() {
 		return nil
 	}
-	since, goesOn := d.pod.Accepted, false
+	since, goesOn := d.pod.Begun(), false
 	for _, r := range d.pod.Restarts {
 		since = later(since, r.At)
 	}

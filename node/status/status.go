@@ -33,10 +33,10 @@ func Of(site node.Site, slot *node.Slot, got *node.Observed) corev1.PodStatus {
 	return s
 }
 
-// begun returns the status of a pod at the moment when it was accepted.
+// begun returns the status of a pod at the moment when it began.
 func begun(pod *node.Pod) corev1.PodStatus {
-	accepted := metav1.NewTime(pod.Accepted)
-	return corev1.PodStatus{ObservedGeneration: pod.Object.Generation, StartTime: &accepted, QOSClass: limit.Class(pod.Object)}
+	start := metav1.NewTime(pod.Begun())
+	return corev1.PodStatus{ObservedGeneration: pod.Object.Generation, StartTime: &start, QOSClass: limit.Class(pod.Object)}
 }
 
 // final returns a status that never changes again. The status of a refused pod holds nothing but

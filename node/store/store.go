@@ -22,6 +22,7 @@ type Store struct {
 	holders   map[types.UID]node.Key
 	waiting   map[node.Key]bool // pods that wait for what others may give back
 	withheld  map[string]int    // records of a newer agent, by name: their versions
+	running   Running           // as the runtime has shown it last
 	objects   *history[node.ObjectRef, *node.Object]
 	families  map[node.ObjectRef]int64 // revision of the last change to any of each
 	objectsAt int64                    // of the last change to any at all
@@ -93,6 +94,7 @@ func (s *Store) publish(view View) {
 	s.pods.put(change[node.Key, *View]{key: view.Key, value: &view, revision: view.Revision, gone: view.Gone})
 	delete(s.waiting, view.Key)
 	if view.Gone {
+		delete(s.running, view.Key) // a pod is forgotten once nothing of it is left
 		return
 	}
 	s.hold(&view)

@@ -21,7 +21,7 @@ func deadline(p *Plan, v *View) bool {
 	if seconds == nil || v.life.Over() || v.learning() {
 		return false
 	}
-	due := v.pod.Accepted.Add(time.Duration(*seconds) * time.Second)
+	due := v.pod.Begun().Add(time.Duration(*seconds) * time.Second)
 	if v.now.Before(due) {
 		p.wait(due, "")
 		return false

@@ -63,7 +63,8 @@ func (c *check) resourceFieldRef(ref *corev1.ResourceFieldSelector, at *field.Pa
 		c.bad(at.Child("resource"), ref.Resource, "must name cpu, memory, ephemeral-storage or hugepages-<size>")
 		return
 	}
-	if !slices.Contains(divisors, ref.Divisor.String()) {
-		c.bad(at.Child("divisor"), ref.Divisor.String(), "must be one of "+strings.Join(divisors[1:], ", "))
+	divisor := ref.Divisor // a copy: String keeps its text in the quantity
+	if !slices.Contains(divisors, divisor.String()) {
+		c.bad(at.Child("divisor"), divisor.String(), "must be one of "+strings.Join(divisors[1:], ", "))
 	}
 }
