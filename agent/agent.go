@@ -52,7 +52,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return StartError{err}
 	}
-	if err := m.files.Logs.Sweep(); err != nil {
+	if err := m.files.Logs.SweepLinks(); err != nil {
 		o.Log.Warn("cannot remove links to deleted logs", "err", err)
 	}
 	all := tasks(o, f, m, r, p)

@@ -91,6 +91,6 @@ func openPlugins(o Options) (*plugin.Registry, error) {
 func site(nodeName string, addresses []string, runtimeName string, p config.Pods, c config.Cgroups) node.Site {
 	return node.Site{
 		NodeName: nodeName, HostIPs: addresses, Runtime: runtimeName, BackoffMax: p.CrashLoopMax,
-		Cgroups: c.PerPod, Limits: cgroups.Rules(c),
+		Cgroups: c.PerPod, Limits: cgroups.Rules(c), Retention: &p.Ended,
 	}
 }

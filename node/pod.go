@@ -269,6 +269,15 @@ type Site struct {
 	Cgroups    bool          // each pod has a cgroup of its own
 	Limits     limit.Rules   // of these
 	Shared     string        // CPUs of containers without exclusive ones; empty for any
+	Retention  *Retention    // of runs that have ended; nil stands for UsualRetention
+}
+
+// Keep returns the retention of runs that have ended.
+func (s Site) Keep() Retention {
+	if s.Retention == nil {
+		return UsualRetention()
+	}
+	return *s.Retention
 }
 
 // GracePeriod returns the time for the pod to end if a deletion does not say otherwise.

@@ -50,6 +50,10 @@ type Logs interface {
 	RemovePod(key node.Key, uid types.UID) error
 	// RemoveRun removes the log of a run.
 	RemoveRun(key node.Key, uid types.UID, container string, attempt uint32) error
+	// Sweep removes the logs of the pods for which keep is false.
+	Sweep(ctx context.Context, keep func(types.UID) bool) error
+	// Garbage lists what Sweep would remove.
+	Garbage(ctx context.Context, keep func(types.UID) bool) ([]node.Garbage, error)
 }
 
 // Cgroups sets the kernel's limits for pods.
@@ -60,6 +64,8 @@ type Cgroups interface {
 	TearDown(ctx context.Context, uid types.UID) error
 	// Sweep does that for the pods for which keep is false.
 	Sweep(ctx context.Context, keep func(types.UID) bool) error
+	// Garbage lists what Sweep would tear down.
+	Garbage(ctx context.Context, keep func(types.UID) bool) ([]node.Garbage, error)
 }
 
 // Volumes owns pods' volumes.
@@ -70,6 +76,8 @@ type Volumes interface {
 	TearDown(ctx context.Context, uid types.UID) error
 	// Sweep removes the volumes of the pods for which keep is false.
 	Sweep(ctx context.Context, keep func(types.UID) bool) error
+	// Garbage lists what Sweep would remove.
+	Garbage(ctx context.Context, keep func(types.UID) bool) ([]node.Garbage, error)
 }
 
 // Act performs actions, each on the part of the node that it concerns.

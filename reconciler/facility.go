@@ -14,8 +14,10 @@ type facility struct {
 	setUp func(ctx context.Context, pod *node.Pod, a node.SetUp) error
 	// tearDown removes all parts, and ends the processes that are left in them.
 	tearDown func(ctx context.Context, pod *node.Pod) error
-	// sweep does that for the pods for which keep is false. It is nil where a crash leaves nothing behind.
+	// sweep does that for the pods for which keep is false. It is nil where the node makes nothing.
 	sweep func(ctx context.Context, keep func(types.UID) bool) error
+	// garbage lists what sweep would remove.
+	garbage func(ctx context.Context, keep func(types.UID) bool) ([]node.Garbage, error)
 }
 
 // facility returns the functions of a facility.
@@ -33,6 +35,7 @@ func (a Act) cgroup() facility {
 		},
 		tearDown: func(ctx context.Context, pod *node.Pod) error { return a.Cgroups.TearDown(ctx, pod.UID()) },
 		sweep:    a.Cgroups.Sweep,
+		garbage:  a.Cgroups.Garbage,
 	}
 }
 
@@ -43,11 +46,14 @@ func (a Act) volumes() facility {
 		},
 		tearDown: func(ctx context.Context, pod *node.Pod) error { return a.Volumes.TearDown(ctx, pod.UID()) },
 		sweep:    a.Volumes.Sweep,
+		garbage:  a.Volumes.Garbage,
 	}
 }
 
 func (a Act) logs() facility {
 	return facility{
 		tearDown: func(_ context.Context, pod *node.Pod) error { return a.Logs.RemovePod(pod.Key(), pod.UID()) },
+		sweep:    a.Logs.Sweep,
+		garbage:  a.Logs.Garbage,
 	}
 }

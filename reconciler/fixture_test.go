@@ -52,6 +52,7 @@ type bench struct {
 	claims *claims // of the cluster that was heard last
 	stop   func()  // the reconciler, and waits for its end
 	alive  func(context.Context) error
+	listed func(context.Context) ([]node.Garbage, error)
 	kinds  []reconciler.Kind // of assets, besides volumes
 }
 
@@ -121,7 +122,7 @@ func (b *bench) start() {
 		Events: b.events, Sources: b.sources, Offers: &b.offers, Site: b.site,
 		Log: slog.New(slog.DiscardHandler), Relist: reconciler.PollEvery, Starts: 4,
 	})
-	b.alive = r.Alive
+	b.alive, b.listed = r.Alive, r.Garbage
 	ctx, cancel := context.WithCancel(context.WithoutCancel(b.Context()))
 	ended := make(chan error, 1)
 	go func() { ended <- r.Run(ctx) }()
@@ -312,6 +313,12 @@ func (l *logs) RemovePod(key node.Key, _ types.UID) error {
 
 func (l *logs) RemoveRun(key node.Key, _ types.UID, container string, attempt uint32) error {
 	return l.note(fmt.Sprintf("%s/%s/%d", key.Name, container, attempt))
+}
+
+func (l *logs) Sweep(context.Context, func(types.UID) bool) error { return nil }
+
+func (l *logs) Garbage(context.Context, func(types.UID) bool) ([]node.Garbage, error) {
+	return nil, nil
 }
 
 func (l *logs) note(what string) error {

@@ -32,6 +32,7 @@ type Loop struct {
 	swept   time.Time
 	contact
 	hearing
+	retaining
 	assets
 }
 
@@ -86,6 +87,7 @@ func (l *Loop) Turn(now time.Time) {
 	if !l.synced {
 		return // the runtime is out of reach; all pods are looked at once it is back
 	}
+	l.retain(now)
 	for _, key := range inOrder(l.dirty) {
 		delete(l.dirty, key)
 		if t, ok := l.tracks[key]; ok && l.mayAct(t) {
@@ -173,14 +175,20 @@ func (l *Loop) Sweep(now time.Time) (seen map[types.UID]bool, due bool) {
 	if !l.ready() || !l.synced || now.Sub(l.swept) < sweepEvery && !l.swept.After(now) {
 		return nil, false
 	}
-	l.swept, seen = now, map[types.UID]bool{}
+	l.swept = now
+	return l.seen(), true
+}
+
+// seen returns the pods that the runtime shows.
+func (l *Loop) seen() map[types.UID]bool {
+	seen := map[types.UID]bool{}
 	for _, t := range l.tracks {
 		noteUIDs(seen, t.Got())
 	}
 	for _, stray := range l.strays {
 		noteUIDs(seen, stray)
 	}
-	return seen, true
+	return seen
 }
 
 // takeIntents brings the tracks up to the store's present slots.

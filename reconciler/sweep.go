@@ -24,8 +24,7 @@ func (r *Reconciler) sweep(ctx context.Context) {
 	r.sweeping.Store(true)
 	go func() {
 		defer r.sweeping.Store(false)
-		// Ask the store for each pod: one may be accepted meanwhile.
-		keep := func(uid types.UID) bool { return seen[uid] || r.Act.Store.Holds(uid) }
+		keep := r.keep(seen)
 		for _, f := range node.Facilities() {
 			sweep := r.Act.facility(f).sweep
 			if sweep == nil {

@@ -87,6 +87,17 @@ func (v *volumes) Sweep(_ context.Context, keep func(types.UID) bool) error {
 	return nil
 }
 
+func (v *volumes) Garbage(_ context.Context, keep func(types.UID) bool) (found []node.Garbage, err error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for uid := range v.pods {
+		if !keep(uid) {
+			found = append(found, node.Garbage{Kind: node.GarbageFiles, Name: string(uid), Why: "its pod is gone"})
+		}
+	}
+	return found, nil
+}
+
 func (v *volumes) miss(name string, missing bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -57,6 +57,7 @@ type Machine struct {
 	Stats      Stats
 	Vitals     Vitals
 	Probes     func() []*node.ProbeCount
+	Garbage    Garbage
 	Running    func(context.Context) (map[node.Key]*node.Observed, error) // the runtime's pods
 	Alive      func(context.Context) error                                // returns once the reconciler has turned
 }
@@ -68,6 +69,9 @@ type Vitals interface {
 	// Changed returns a channel that is closed when a look differs from the one before.
 	Changed() <-chan struct{}
 }
+
+// Garbage lists what has no use on the machine any more. It returns what it has found even if it fails.
+type Garbage func(context.Context) ([]node.Garbage, error)
 
 // Facts describes the agent and its machine, as they were at the start.
 type Facts struct {

@@ -26,6 +26,7 @@ type nodeService struct {
 	site      node.Site
 	facts     Facts
 	vitals    Vitals
+	garbage   Garbage
 	verbosity Verbosity
 	fixed     bool // enableDebugFlagsHandler is off
 	stopped   <-chan struct{}

@@ -111,6 +111,7 @@ func (a *agent) sweep() {
 	// a sweep never fails in this world
 	_ = a.act.Cgroups.Sweep(context.Background(), keep)
 	_ = a.act.Volumes.Sweep(context.Background(), keep)
+	_ = a.act.Logs.Sweep(context.Background(), keep)
 }
 
 func (a *agent) finish(c *call, result node.Result, err error) {

@@ -61,6 +61,11 @@ func (c cgroups) Sweep(ctx context.Context, keep func(types.UID) bool) error {
 	return nil
 }
 
+// Garbage finds none: this world is not asked for it.
+func (cgroups) Garbage(context.Context, func(types.UID) bool) ([]node.Garbage, error) {
+	return nil, nil
+}
+
 // boundBy checks that a pod's containers run under its limits. A call that comes late may outlive
 // them.
 func (wi *witness) boundBy(w *world, pod *node.Pod, s *sandbox) {

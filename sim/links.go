@@ -1,7 +1,10 @@
 package sim
 
 import (
+	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -15,6 +18,8 @@ type links struct {
 	dangling []string        // containers that the present call has removed without their links
 	unheard  bool            // the agent does not hear the answer to the present call
 	starting bool            // the present call starts a container
+
+	dirs map[types.UID]bool // pods with a directory of logs
 }
 
 // lose drops the link to the log of a removed container.
@@ -49,9 +54,44 @@ func (l logLinks) Unlink(_ node.Key, _, id string) {
 	}
 }
 
-// RemovePod and RemoveRun do nothing: this world has no log files.
-func (logLinks) RemovePod(node.Key, types.UID) error                 { return nil }
+// lay makes the directory of a pod's logs, as the adapter does before it makes the call that creates a container.
+func (l *links) lay(uid types.UID, a node.Action) {
+	if _, creates := a.(node.CreateContainer); creates {
+		l.dirs[uid] = true
+	}
+}
+
+// RemovePod removes the logs of a pod. Nothing of the pod may run.
+func (l logLinks) RemovePod(_ node.Key, uid types.UID) error {
+	for _, run := range l.world.containers {
+		if run.uid == uid && run.running() {
+			l.world.witness.failf("the logs of %s were removed while it ran", run)
+		}
+	}
+	delete(l.world.links.dirs, uid)
+	return nil
+}
+
+// RemoveRun does nothing: this world has no log files.
 func (logLinks) RemoveRun(node.Key, types.UID, string, uint32) error { return nil }
+
+// Sweep removes the logs of the pods for which keep is false.
+func (l logLinks) Sweep(_ context.Context, keep func(types.UID) bool) error {
+	for _, uid := range slices.Sorted(maps.Keys(l.world.links.dirs)) {
+		if !keep(uid) {
+			l.world.trace.addf("agent: sweeps the logs of %s", uid)
+			if err := l.RemovePod(node.Key{}, uid); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Garbage finds none: this world is not asked for it.
+func (logLinks) Garbage(context.Context, func(types.UID) bool) ([]node.Garbage, error) {
+	return nil, nil
+}
 
 // perform runs do, the effect of a call, and checks that the call leaves no link to the log of a container that it
 // removes. It notes for logLinks whether the agent will hear the answer.
@@ -70,6 +110,9 @@ func (w *world) perform(c *call, do func() (node.Result, error)) (node.Result, e
 func (w *world) found(run *container) error {
 	if !w.links.made[run.id] {
 		return fmt.Errorf("the log of %s is not linked", run)
+	}
+	if !w.links.dirs[run.uid] {
+		return fmt.Errorf("the log of %s is gone", run)
 	}
 	return nil
 }

@@ -327,5 +327,6 @@ func (s *simulation) run(key node.Key, uid types.UID, hash string) {
 	s.reserved[sandboxName(box.uid, 0)], s.reserved[containerName(c.uid, c.name, 0)] = true, true
 	s.sandboxes, s.containers = append(s.sandboxes, box), append(s.containers, c)
 	s.volumes[uid] = map[string]string{"data": ""}
+	s.links.dirs[uid] = true
 	s.begin(c)
 }

@@ -112,6 +112,11 @@ func (v volumes) Sweep(ctx context.Context, keep func(types.UID) bool) error {
 	return nil
 }
 
+// Garbage finds none: this world is not asked for it.
+func (volumes) Garbage(context.Context, func(types.UID) bool) ([]node.Garbage, error) {
+	return nil, nil
+}
+
 // tear leaves a volume half done, as a crash does.
 func (w *world) tear(c *call) {
 	have := w.volumes[c.pod.UID()]

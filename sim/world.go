@@ -38,7 +38,7 @@ func newWorld(s *schedule, r *rand.Rand, wi *witness, t *trace) *world {
 	w := &world{
 		rand: r, offer: offered(), witness: wi, trace: t, volumes: map[types.UID]map[string]string{},
 		gorged: map[types.UID]bool{}, cgroups: map[types.UID]limit.Limits{}, cabinet: newCabinet(), met: met{},
-		links: links{made: map[string]bool{}}, around: func(*agent, node.Action, bool) {},
+		links: links{made: map[string]bool{}, dirs: map[types.UID]bool{}}, around: func(*agent, node.Action, bool) {},
 	}
 	w.Machine = newMachine(s, w.wallClock, eyes{w}, w.number)
 	return w

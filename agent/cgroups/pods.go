@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/host/cgroup"
+	"nodal/node"
 	"nodal/node/limit"
 	"nodal/reconciler"
 )
@@ -65,6 +66,15 @@ func (p *Pods) Sweep(ctx context.Context, keep func(types.UID) bool) error {
 		return err
 	}
 	return tree.Sweep(ctx, keep)
+}
+
+// Garbage lists what Sweep would tear down.
+func (p *Pods) Garbage(ctx context.Context, keep func(types.UID) bool) ([]node.Garbage, error) {
+	tree, err := p.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return tree.Garbage(ctx, keep)
 }
 
 // Follow holds all pods together to their present limits, until the context ends. changed returns a channel that is

@@ -8,6 +8,7 @@ import (
 	kubelet "k8s.io/kubelet/config/v1beta1"
 	"k8s.io/utils/cpuset"
 
+	"nodal/node"
 	"nodal/node/health"
 	"nodal/node/policy"
 )
@@ -71,9 +72,10 @@ type Pods struct {
 	Sysctls        map[string]string // defaults of every pod; a pod's own values win
 	SeccompDefault bool              // containers without a profile get the runtime's default
 	DNS            DNS
-	Logs           Logs          // of containers
-	CrashLoopMax   time.Duration // the longest wait before a restart
-	HoldToDisk     bool          // evict pods that exceed their limits of ephemeral storage
+	Logs           Logs           // of containers
+	CrashLoopMax   time.Duration  // the longest wait before a restart
+	HoldToDisk     bool           // evict pods that exceed their limits of ephemeral storage
+	Ended          node.Retention // runs of containers that are kept
 }
 
 // DNS holds how pods resolve names.

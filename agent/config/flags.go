@@ -12,6 +12,7 @@ import (
 	logsapi "k8s.io/component-base/logs/api/v1"
 	kubelet "k8s.io/kubelet/config/v1beta1"
 
+	"nodal/node"
 	"nodal/node/audit"
 )
 
@@ -27,6 +28,7 @@ type Options struct {
 	NodeLabels       map[string]string
 	SandboxImage     string
 	StopRuntime      bool
+	Ended            node.Retention
 	PodsReachKubelet bool
 	ImportLimit      string
 	ProviderConfig   string
@@ -59,6 +61,10 @@ func Flags(fs *pflag.FlagSet, o *Options) {
 	fs.StringVar(&o.ProviderPrograms, "image-credential-provider-bin-dir", "", "`directory` of the credential provider programs")
 	fs.BoolVar(&o.StopRuntime, "stop-runtime-on-exit", false, "stop the built-in container runtime when the kubelet stops; containers keep running")
 	fs.BoolVar(&o.PodsReachKubelet, "pods-reach-kubelet", true, "let pods on the built-in runtime's network connect to --port and --read-only-port; false answers them with a reset")
+	usual := node.UsualRetention()
+	fs.DurationVar(&o.Ended.MinAge, "minimum-container-ttl-duration", usual.MinAge, "`age` below which a container that has ended is not removed")
+	fs.IntVar(&o.Ended.Older, "maximum-dead-containers-per-container", usual.Older, "`number` of runs of a container that are kept besides its newest; below 0 for no limit")
+	fs.IntVar(&o.Ended.Node, "maximum-dead-containers", usual.Node, "`number` of such runs that are kept on the node; below 0 for no limit")
 	fs.StringVar(&o.ImportLimit, "image-import-limit", "", "`bytes` that the layers of one imported image may unpack to, such as 20Gi (default: what the disk has)")
 	fs.StringToStringVar(&o.NodeLabels, "node-labels", nil, "`labels` of the node, key=value joined by commas, matched by node selectors and affinity")
 	fs.StringVar(&o.Kubeconfig, "kubeconfig", "", "kubeconfig `file` for the API server of the cluster (default: none; the node runs on its own)")

@@ -117,6 +117,7 @@ func resolve(o *Options, addressGiven bool) (*Config, error) {
 	if c.Pods, err = resolvePods(k); err != nil {
 		return nil, err
 	}
+	c.Pods.Ended = o.Ended
 	if c.Policy, err = resolvePolicy(o.Policy); err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ var _ reconciler.Logs = Files{}
 // In returns the files below the node's directories.
 func In(dirs config.Dirs, log *slog.Logger) Files {
 	return Files{
-		Logs: logs.Layout{Pods: dirs.PodLogs, Links: dirs.LogLinks()},
+		Logs: logs.Layout{Pods: dirs.PodLogs, Links: dirs.LogLinks(), Mark: volume.Ours},
 		tree: podfiles.Tree{Root: dirs.Pods(), Mark: volume.Ours},
 		log:  log,
 	}
@@ -150,6 +150,17 @@ func (f Files) RemovePod(key node.Key, uid types.UID) error {
 		f.Logs.RemovePod(key, uid),
 		f.tree.RemovePod(string(uid)),
 	)
+}
+
+// Sweep removes the logs of the pods for which keep is false, and links to logs that are gone. The directories of pods,
+// with all other files, are swept by host/volume.
+func (f Files) Sweep(_ context.Context, keep func(types.UID) bool) error {
+	return errors.Join(f.Logs.SweepPods(keep), f.Logs.SweepLinks())
+}
+
+// Garbage lists the logs that Sweep would remove.
+func (f Files) Garbage(_ context.Context, keep func(types.UID) bool) ([]node.Garbage, error) {
+	return f.Logs.Garbage(keep)
 }
 
 // RemoveRun removes the log and the termination message of a run.

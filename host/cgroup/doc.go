@@ -24,6 +24,7 @@
 //	files.go         directories and files
 //	systemd.go       slices, on top of these
 //	remove.go        end what is left in a cgroup, and remove it
+//	sweep.go         find and remove those of unknown pods
 //	clean.go         remove all of them
 //	reserved.go      cgroups of others
 //

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
-	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -225,50 +223,4 @@ func (t *Tree) discount(ctx context.Context, uid types.UID) error {
 		return nil
 	}
 	return t.set(ctx, class, t.shared(class))
-}
-
-// Sweep tears down the cgroups of the pods for which keep is false. A cgroup that this process has set up stays: it
-// will be torn down with its pod.
-func (t *Tree) Sweep(ctx context.Context, keep func(types.UID) bool) error {
-	var errs []error
-	for _, class := range t.classes() {
-		found, err := t.mounts.children(t.path(class))
-		if err != nil {
-			return err
-		}
-		for _, dir := range found {
-			uids := t.uidsOf(class, dir)
-			if len(uids) == 0 || slices.ContainsFunc(uids, keep) || t.knows(class, dir) {
-				continue
-			}
-			remove := t.remove
-			if t.ours != nil && !slices.ContainsFunc(uids, t.ours) {
-				remove = t.removeEmpty
-			}
-			errs = append(errs, remove(ctx, class.child(podPrefix+string(uids[0]))))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// removeEmpty removes a cgroup if it is empty. Otherwise it may be another kubelet's.
-func (t *Tree) removeEmpty(ctx context.Context, n name) error {
-	dirs := t.mounts.dirs(t.path(n))
-	runs := func(dir string) bool { return len(processesIn(dir)) > 0 }
-	if slices.ContainsFunc(withChildren(dirs), runs) || removeDirs(dirs) != nil || t.systemd == nil {
-		return nil
-	}
-	return t.systemd.stop(ctx, n.slice())
-}
-
-// knows reports whether a directory in a class's cgroup belongs to a pod of this node.
-func (t *Tree) knows(class name, dir string) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for uid := range t.pods {
-		if path.Base(t.path(class.child(podPrefix+string(uid)))) == dir {
-			return true
-		}
-	}
-	return false
 }

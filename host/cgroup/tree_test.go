@@ -3,8 +3,10 @@ package cgroup
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -269,6 +271,17 @@ func TestSweepEndsNothingOfOthers(t *testing.T) {
 	running, left := k.put(theirs), k.put(ours)
 	k.Tree = k.open()
 	k.Tree.ours = func(uid types.UID) bool { return uid == ours.UID }
+	listed, err := k.Garbage(t.Context(), func(types.UID) bool { return false })
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := map[string]bool{}
+	for _, g := range listed {
+		kept[path.Base(g.Name)] = g.Kept != ""
+	}
+	if want := map[string]bool{"podu-theirs": true, "podu-ours": false, "podu-empty": false}; !maps.Equal(kept, want) {
+		t.Errorf("listed, and kept, are %v, want %v", kept, want)
+	}
 	if err := k.Sweep(t.Context(), func(types.UID) bool { return false }); err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 // Clean removes the logs of pods with these UIDs and the links to them, and the
 // directories of logs if they hold nothing else.
 func (l Layout) Clean(uids []string) error {
-	err := errors.Join(l.removePods(uids), l.Sweep())
+	err := errors.Join(l.removePods(uids), l.SweepLinks())
 	for _, dir := range []string{l.Pods, l.Links} {
 		err = errors.Join(err, removeDir(dir))
 	}

@@ -6,12 +6,149 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"nodal/node"
 )
 
-// Sweep removes links to logs that are no longer there, such as an agent leaves that is killed between the two
+// goneMark begins the names of directories whose pods are gone. No namespace begins with it.
+const goneMark = ".gone-"
+
+// leftovers opens the directory of all logs and lists the pods' directories of this node for which keep is false, and
+// those that an earlier sweep has renamed. The root is nil if there is none.
+func (l Layout) leftovers(keep func(types.UID) bool) (root *os.Root, names []string, err error) {
+	if root, err = os.OpenRoot(l.Pods); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("find the logs of deleted pods: %w", err)
+	}
+	entries, err := fs.ReadDir(root.FS(), ".")
+	if err != nil {
+		root.Close()
+		return nil, nil, fmt.Errorf("find the logs of deleted pods: %w", err)
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || !info.IsDir() || l.Mark == 0 || info.Mode()&l.Mark == 0 {
+			continue
+		}
+		if _, uid, ok := podOf(e.Name()); strings.HasPrefix(e.Name(), goneMark) || ok && !keep(uid) {
+			names = append(names, e.Name())
+		}
+	}
+	return root, names, nil
+}
+
+// podOf returns the pod of a directory, as podDir joins them.
+func podOf(dir string) (key node.Key, uid types.UID, ok bool) {
+	parts := strings.SplitN(dir, "_", 3)
+	if len(parts) < 3 || slices.Contains(parts, "") {
+		return key, "", false
+	}
+	return node.Key{Namespace: parts[0], Name: parts[1]}, types.UID(parts[2]), true
+}
+
+// Garbage lists the directories that SweepPods would remove.
+func (l Layout) Garbage(keep func(types.UID) bool) ([]node.Garbage, error) {
+	root, names, err := l.leftovers(keep)
+	if root == nil {
+		return nil, err
+	}
+	defer root.Close()
+	var all []node.Garbage
+	for _, name := range names {
+		key, _, _ := podOf(strings.TrimPrefix(name, goneMark))
+		all = append(all, node.Garbage{
+			Kind: node.GarbageLogs, Name: filepath.Join(l.Pods, name), Key: key, Bytes: sizeOf(root, name),
+			Why: "no pod of this node has these logs",
+		})
+	}
+	return all, nil
+}
+
+// sizeOf returns the bytes of the files below a directory. A file that goes meanwhile has none.
+func sizeOf(root *os.Root, dir string) (sum int64) {
+	_ = fs.WalkDir(root.FS(), dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil
+		}
+		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
+			sum += info.Size()
+		}
+		return nil
+	})
+	return sum
+}
+
+// SweepPods removes the logs of pods for which keep is false. It renames each directory first, and asks again then: a
+// pod with the same UID may have come back meanwhile, and its runtime writes into the directory.
+func (l Layout) SweepPods(keep func(types.UID) bool) error {
+	root, names, err := l.leftovers(keep)
+	if root == nil {
+		return err
+	}
+	defer root.Close()
+	var errs []error
+	for _, name := range names {
+		aside, err := setAside(root, name, keep)
+		if err == nil && aside != "" {
+			err = root.RemoveAll(aside)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("remove the logs of a deleted pod: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// setAside renames a directory that was listed, and returns its new name; empty if its pod has come back.
+func setAside(root *os.Root, name string, keep func(types.UID) bool) (string, error) {
+	if strings.HasPrefix(name, goneMark) {
+		return name, nil
+	}
+	aside := goneMark + name
+	if err := root.Rename(name, aside); err != nil {
+		return "", err
+	}
+	if _, uid, _ := podOf(name); keep(uid) {
+		return "", root.Rename(aside, name)
+	}
+	return aside, nil
+}
+
+// Adopt marks the directory of the logs of a pod of this node, if there is one. It may be older than the mark.
+func (l Layout) Adopt(key node.Key, uid types.UID) error {
+	dir, err := podDir(key, uid)
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(l.Pods)
+	if err == nil {
+		defer root.Close()
+		err = markDir(root, dir, l.Mark)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("mark the logs of pod %q as this node's: %w", key.Name, err)
+	}
+	return nil
+}
+
+// markDir sets a mode bit of a directory, unless it has it.
+func markDir(root *os.Root, dir string, mark fs.FileMode) error {
+	info, err := root.Lstat(dir)
+	if err != nil || !info.IsDir() || info.Mode()&mark == mark {
+		return err
+	}
+	return root.Chmod(dir, info.Mode().Perm()|info.Mode()&(fs.ModeSticky|fs.ModeSetgid|fs.ModeSetuid)|mark)
+}
+
+// SweepLinks removes links to logs that are no longer there, such as an agent leaves that is killed between the two
 // removals. Links to other places are not ours.
-func (l Layout) Sweep() error {
+func (l Layout) SweepLinks() error {
 	root, err := os.OpenRoot(l.Links)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -7,12 +7,128 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"nodal/node"
 )
+
+// layPods makes directories of logs, those in ours with the node's mark.
+func layPods(t *testing.T, ours []string, others ...string) Layout {
+	t.Helper()
+	l := Layout{Pods: t.TempDir(), Mark: fs.ModeSticky}
+	for _, name := range slices.Concat(ours, others) {
+		if err := errors.Join(os.MkdirAll(filepath.Join(l.Pods, name, "main"), 0o755),
+			os.WriteFile(filepath.Join(l.Pods, name, "main", "0.log"), []byte("12345"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range ours {
+		if err := os.Chmod(filepath.Join(l.Pods, name), 0o755|fs.ModeSticky); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return l
+}
+
+// wantPods expects which directories of logs are there.
+func (l Layout) wantPods(t *testing.T, want ...string) {
+	t.Helper()
+	entries, err := os.ReadDir(l.Pods)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	if !slices.Equal(names, want) {
+		t.Errorf("left %q, want %q", names, want)
+	}
+}
+
+func keepWeb(uid types.UID) bool { return uid == "web-uid" }
+
+func TestSweepRemovesTheLogsThatItLists(t *testing.T) {
+	l := layPods(t, []string{"default_db_db-uid", "default_web_web-uid", ".gone-default_old_old-uid"}, "default_theirs_their-uid", "notes")
+	got, err := l.Garbage(keepWeb)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var listed []string
+	for _, g := range got {
+		if g.Kind != node.GarbageLogs || g.Bytes != 5 || g.Why == "" || g.Kept != "" {
+			t.Errorf("got %+v, want logs of 5 bytes with a reason, which go", g)
+		}
+		listed = append(listed, filepath.Base(g.Name)+" of "+g.Key.String())
+	}
+	if want := []string{".gone-default_old_old-uid of default/old", "default_db_db-uid of default/db"}; !slices.Equal(listed, want) {
+		t.Errorf("listed %q, want %q", listed, want)
+	}
+	if err := l.SweepPods(keepWeb); err != nil {
+		t.Fatal(err)
+	}
+	l.wantPods(t, "default_theirs_their-uid", "default_web_web-uid", "notes")
+}
+
+func TestAPodThatComesBackDuringASweepKeepsItsLogs(t *testing.T) {
+	l := layPods(t, []string{"default_web_web-uid"})
+	asked := 0
+	back := func(types.UID) bool { // it is accepted between the list and the removal
+		asked++
+		return asked > 1
+	}
+	if err := l.SweepPods(back); err != nil {
+		t.Fatal(err)
+	}
+	l.wantPods(t, "default_web_web-uid")
+	if text, err := os.ReadFile(filepath.Join(l.Pods, "default_web_web-uid", "main", "0.log")); err != nil || string(text) != "12345" {
+		t.Errorf("its log is %q (%v)", text, err)
+	}
+}
+
+// A crash between the two steps of a removal leaves a directory that no pod uses.
+func TestASweepThatWasCutShortGoesOn(t *testing.T) {
+	l := layPods(t, []string{"default_web_web-uid", ".gone-default_web_web-uid"})
+	if err := l.SweepPods(keepWeb); err != nil {
+		t.Fatal(err)
+	}
+	l.wantPods(t, "default_web_web-uid")
+}
+
+func TestNoLogsAreSweptWithoutAMark(t *testing.T) {
+	l := layPods(t, []string{"default_web_web-uid"})
+	l.Mark = 0
+	if err := l.SweepPods(func(types.UID) bool { return false }); err != nil {
+		t.Fatal(err)
+	}
+	l.wantPods(t, "default_web_web-uid")
+	l = Layout{Pods: filepath.Join(t.TempDir(), "none"), Mark: fs.ModeSticky}
+	if got, err := l.Garbage(keepWeb); err != nil || len(got) != 0 {
+		t.Errorf("where no pod has run: got %v, %v", got, err)
+	}
+}
+
+func TestLogsOfAnEarlierAgentAreAdopted(t *testing.T) {
+	l := layPods(t, nil, "default_web_web-uid", "default_theirs_their-uid")
+	for range 2 {
+		if err := l.Adopt(node.Key{Namespace: "default", Name: "web"}, "web-uid"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Adopt(node.Key{Namespace: "default", Name: "new"}, "new-uid"); err != nil {
+		t.Errorf("a pod without logs: %v", err)
+	}
+	if err := l.SweepPods(func(types.UID) bool { return false }); err != nil {
+		t.Fatal(err)
+	}
+	l.wantPods(t, "default_theirs_their-uid")
+}
 
 func TestSweepRemovesLinksToNowhere(t *testing.T) {
 	dir := t.TempDir()
 	l := Layout{Pods: filepath.Join(dir, "pods"), Links: filepath.Join(dir, "containers")}
-	if err := l.Sweep(); err != nil {
+	if err := l.SweepLinks(); err != nil {
 		t.Errorf("before the first link: %v", err)
 	}
 	old := runOf("web", "uid-1")
@@ -26,7 +142,7 @@ func TestSweepRemovesLinksToNowhere(t *testing.T) {
 		os.WriteFile(filepath.Join(l.Links, "file.log"), nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Sweep(); err != nil {
+	if err := l.SweepLinks(); err != nil {
 		t.Fatal(err)
 	}
 	entries, err := os.ReadDir(l.Links)

@@ -18,6 +18,7 @@
 //	container_mounts.go   the mounts of a container; sub_path.go for subPath
 //	home.go               which directories of pods are this node's
 //	teardown.go           unmount before remove, and never remove across a mount
+//	sweep.go              the directories of unknown pods
 //
 // Containers write into volumes, so nothing below one is trusted: paths in it are
 // resolved by the kernel beneath the volume, and removal follows no link.

@@ -148,12 +148,18 @@ func TestSweepRemovesUnkeptDirectories(t *testing.T) {
 		b.setUp(p)
 	}
 	b.write(b.Pods, "u3/etc-hosts", "")
+	keep := func(uid types.UID) bool { return uid == "u2" }
+	listed, err := b.Garbage(t.Context(), keep)
+	if err != nil || len(listed) != 2 || filepath.Base(listed[0].Name) != "u1" || filepath.Base(listed[1].Name) != "u3" ||
+		!strings.Contains(listed[0].Why, "unmounted first (1)") {
+		t.Errorf("listed %+v, %v, want u1 and u3 with what is mounted in them", listed, err)
+	}
 	b.Swept = func(removed, failed int) {
 		if removed != 2 || failed != 0 {
 			t.Errorf("the volumes of %d pods were removed and of %d not, want those of two", removed, failed)
 		}
 	}
-	if err := b.Sweep(t.Context(), func(uid types.UID) bool { return uid == "u2" }); err != nil {
+	if err := b.Sweep(t.Context(), keep); err != nil {
 		t.Fatal(err)
 	}
 	b.Swept = nil

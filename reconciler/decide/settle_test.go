@@ -2,6 +2,7 @@ package decide
 
 import (
 	"testing"
+	"time"
 
 	"nodal/node"
 )
@@ -20,6 +21,34 @@ func TestPrune(t *testing.T) {
 		{"one that was not stopped stays", pod(always, box(node.SandboxNotReady), ready, running("app")), ""},
 		{"the newest stays, whose attempt the next one follows", pod(always, gone), ""},
 	})
+}
+
+// keeping has the node keep another number of runs.
+func keeping(r node.Retention) option { return func(s *scene) { s.site.Retention = &r } }
+
+func TestPruneByTheSettings(t *testing.T) {
+	made := func(seconds int) func(*node.Container) {
+		return func(c *node.Container) { c.CreatedAt = ago(seconds) }
+	}
+	testStep(t, prune, []stepCase{
+		{"none besides the newest", pod(always, ready, exited("app", 1), running("app"), keeping(node.Retention{Node: -1})), "remove app app-0"},
+		{"the newest stays in any case", pod(always, ready, exited("app", 1), keeping(node.Retention{})), ""},
+		{"two besides the newest", pod(always, ready, exited("app", 1), exited("app", 1), exited("app", 1), running("app"),
+			keeping(node.Retention{Older: 2, Node: -1})), "remove app app-0"},
+		{"all", pod(always, ready, exited("app", 1), exited("app", 1), exited("app", 1), running("app"), keeping(node.Retention{Older: -1})), ""},
+		{"one that is too young stays for a while", pod(always, ready, exited("app", 1, made(50)), exited("app", 1, made(90)), running("app"),
+			keeping(node.Retention{MinAge: time.Minute, Node: -1})), "remove app app-1; wake in 10s; why a run that has ended has to be kept for a while"},
+	})
+}
+
+func TestARunThatIsInspectedIsNotRemovedBeside(t *testing.T) {
+	s := pod(always, ready, exited("app", 1, unlearned), running("app"), keeping(node.Retention{Node: -1}))
+	var plan Plan
+	learn(&plan, newView(s.input()))
+	prune(&plan, newView(s.input()))
+	if got, want := plan.told(false), "inspect app app-0"; got != want {
+		t.Errorf("got %q, want %q alone", got, want)
+	}
 }
 
 func TestSettle(t *testing.T) {

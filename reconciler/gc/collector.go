@@ -41,6 +41,7 @@ type Collector struct {
 
 	mu   sync.Mutex
 	seen map[string]*sightings // by image id
+	next time.Time             // of the rounds
 }
 
 // sightings holds when an image was first seen, and when it was last in use.
@@ -66,6 +67,7 @@ func (c *Collector) Run(ctx context.Context) {
 func (c *Collector) round(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.next = c.Clock().Add(collectEvery)
 	images, err := c.look(ctx)
 	if err != nil {
 		return err
@@ -81,6 +83,21 @@ func (c *Collector) round(ctx context.Context) error {
 	}
 	_, err = c.remove(ctx, plan)
 	return err
+}
+
+// Garbage lists the images that nothing uses.
+func (c *Collector) Garbage(ctx context.Context) ([]node.Garbage, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	images, err := c.look(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("look for unused images: %w", err)
+	}
+	capacity, available, err := c.Images.ImageDisk(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("look for unused images: %w", err)
+	}
+	return Left(images, Disk{Capacity: capacity, Available: available}, c.Policy, c.Clock(), c.next), nil
 }
 
 // PrunePlan returns the images that Prune would remove.

@@ -1,6 +1,7 @@
 // Package gc removes images that nothing needs.
 //
 //	images.go      decides which
+//	garbage.go     says of each unused image when it goes, or why it stays
 //	collector.go   looks at what is there and in use, and removes them
 //
 // The decision is pure: the images, their observed use and the state of the disk go in, a

@@ -38,6 +38,10 @@ func (noLogs) Link(node.Key, *node.Container)                      {}
 func (noLogs) Unlink(node.Key, string, string)                     {}
 func (noLogs) RemovePod(node.Key, types.UID) error                 { return nil }
 func (noLogs) RemoveRun(node.Key, types.UID, string, uint32) error { return nil }
+func (noLogs) Sweep(context.Context, func(types.UID) bool) error   { return nil }
+func (noLogs) Garbage(context.Context, func(types.UID) bool) ([]node.Garbage, error) {
+	return nil, nil
+}
 
 // noVolumes has no volumes to lay out.
 type noVolumes struct{}
@@ -45,6 +49,9 @@ type noVolumes struct{}
 func (noVolumes) SetUp(context.Context, *node.Pod, string) error    { return nil }
 func (noVolumes) TearDown(context.Context, types.UID) error         { return nil }
 func (noVolumes) Sweep(context.Context, func(types.UID) bool) error { return nil }
+func (noVolumes) Garbage(context.Context, func(types.UID) bool) ([]node.Garbage, error) {
+	return nil, nil
+}
 
 // noProber runs no probes.
 type noProber struct{}

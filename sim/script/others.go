@@ -45,9 +45,12 @@ func (o others) SetUp(_ context.Context, pod *node.Pod, name string) error {
 	return nil
 }
 
-// TearDown and Sweep do nothing: volumes are empty.
+// TearDown and Sweep do nothing: volumes are empty, and no log was written.
 func (others) TearDown(context.Context, types.UID) error         { return nil }
 func (others) Sweep(context.Context, func(types.UID) bool) error { return nil }
+
+// Garbage finds none.
+func (others) Garbage(context.Context, func(types.UID) bool) ([]node.Garbage, error) { return nil, nil }
 
 // cgroups accepts every call.
 type cgroups struct{}
@@ -55,3 +58,6 @@ type cgroups struct{}
 func (cgroups) SetUp(context.Context, *corev1.Pod, limit.Limits) error { return nil }
 func (cgroups) TearDown(context.Context, types.UID) error              { return nil }
 func (cgroups) Sweep(context.Context, func(types.UID) bool) error      { return nil }
+func (cgroups) Garbage(context.Context, func(types.UID) bool) ([]node.Garbage, error) {
+	return nil, nil
+}

@@ -1072,6 +1072,211 @@ func (x *ListCapabilitiesResponse) GetCapabilities() []*Capability {
 	return nil
 }
 
+type ListGarbageRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListGarbageRequest) Reset() {
+	*x = ListGarbageRequest{}
+	mi := &file_node_v1_node_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListGarbageRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListGarbageRequest) ProtoMessage() {}
+
+func (x *ListGarbageRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_node_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListGarbageRequest.ProtoReflect.Descriptor instead.
+func (*ListGarbageRequest) Descriptor() ([]byte, []int) {
+	return file_node_v1_node_proto_rawDescGZIP(), []int{14}
+}
+
+type ListGarbageResponse struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Garbage []*Garbage             `protobuf:"bytes,1,rep,name=garbage,proto3" json:"garbage,omitempty"`
+	// What could not be looked through.
+	Faults        []string `protobuf:"bytes,2,rep,name=faults,proto3" json:"faults,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListGarbageResponse) Reset() {
+	*x = ListGarbageResponse{}
+	mi := &file_node_v1_node_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListGarbageResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListGarbageResponse) ProtoMessage() {}
+
+func (x *ListGarbageResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_node_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListGarbageResponse.ProtoReflect.Descriptor instead.
+func (*ListGarbageResponse) Descriptor() ([]byte, []int) {
+	return file_node_v1_node_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *ListGarbageResponse) GetGarbage() []*Garbage {
+	if x != nil {
+		return x.Garbage
+	}
+	return nil
+}
+
+func (x *ListGarbageResponse) GetFaults() []string {
+	if x != nil {
+		return x.Faults
+	}
+	return nil
+}
+
+// Garbage is one thing of this node on the machine that has no use any more.
+type Garbage struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// container, sandbox, image, cgroup, files, logs or address.
+	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	// Its path, ID or reference.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// The pod that it belonged to. Empty if that is not known.
+	Namespace string `protobuf:"bytes,3,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	Pod       string `protobuf:"bytes,4,opt,name=pod,proto3" json:"pod,omitempty"`
+	Container string `protobuf:"bytes,5,opt,name=container,proto3" json:"container,omitempty"`
+	// Bytes on the disk. Zero if that is not known.
+	Bytes int64 `protobuf:"varint,6,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	// Why nothing needs it.
+	Why string `protobuf:"bytes,7,opt,name=why,proto3" json:"why,omitempty"`
+	// When it is removed. Unset if no time is known.
+	GoesAt *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=goes_at,json=goesAt,proto3" json:"goes_at,omitempty"`
+	// Why it stays for now. Empty if it goes with the next round.
+	Kept          string `protobuf:"bytes,9,opt,name=kept,proto3" json:"kept,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Garbage) Reset() {
+	*x = Garbage{}
+	mi := &file_node_v1_node_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Garbage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Garbage) ProtoMessage() {}
+
+func (x *Garbage) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_node_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Garbage.ProtoReflect.Descriptor instead.
+func (*Garbage) Descriptor() ([]byte, []int) {
+	return file_node_v1_node_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *Garbage) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Garbage) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Garbage) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *Garbage) GetPod() string {
+	if x != nil {
+		return x.Pod
+	}
+	return ""
+}
+
+func (x *Garbage) GetContainer() string {
+	if x != nil {
+		return x.Container
+	}
+	return ""
+}
+
+func (x *Garbage) GetBytes() int64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+func (x *Garbage) GetWhy() string {
+	if x != nil {
+		return x.Why
+	}
+	return ""
+}
+
+func (x *Garbage) GetGoesAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.GoesAt
+	}
+	return nil
+}
+
+func (x *Garbage) GetKept() string {
+	if x != nil {
+		return x.Kept
+	}
+	return ""
+}
+
 type GetLogLevelRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -1080,7 +1285,7 @@ type GetLogLevelRequest struct {
 
 func (x *GetLogLevelRequest) Reset() {
 	*x = GetLogLevelRequest{}
-	mi := &file_node_v1_node_proto_msgTypes[14]
+	mi := &file_node_v1_node_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1092,7 +1297,7 @@ func (x *GetLogLevelRequest) String() string {
 func (*GetLogLevelRequest) ProtoMessage() {}
 
 func (x *GetLogLevelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[14]
+	mi := &file_node_v1_node_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1105,7 +1310,7 @@ func (x *GetLogLevelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLogLevelRequest.ProtoReflect.Descriptor instead.
 func (*GetLogLevelRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{14}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{17}
 }
 
 type GetLogLevelResponse struct {
@@ -1118,7 +1323,7 @@ type GetLogLevelResponse struct {
 
 func (x *GetLogLevelResponse) Reset() {
 	*x = GetLogLevelResponse{}
-	mi := &file_node_v1_node_proto_msgTypes[15]
+	mi := &file_node_v1_node_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1130,7 +1335,7 @@ func (x *GetLogLevelResponse) String() string {
 func (*GetLogLevelResponse) ProtoMessage() {}
 
 func (x *GetLogLevelResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[15]
+	mi := &file_node_v1_node_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1143,7 +1348,7 @@ func (x *GetLogLevelResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLogLevelResponse.ProtoReflect.Descriptor instead.
 func (*GetLogLevelResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{15}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *GetLogLevelResponse) GetVerbosity() int32 {
@@ -1162,7 +1367,7 @@ type SetLogLevelRequest struct {
 
 func (x *SetLogLevelRequest) Reset() {
 	*x = SetLogLevelRequest{}
-	mi := &file_node_v1_node_proto_msgTypes[16]
+	mi := &file_node_v1_node_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1174,7 +1379,7 @@ func (x *SetLogLevelRequest) String() string {
 func (*SetLogLevelRequest) ProtoMessage() {}
 
 func (x *SetLogLevelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[16]
+	mi := &file_node_v1_node_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1187,7 +1392,7 @@ func (x *SetLogLevelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetLogLevelRequest.ProtoReflect.Descriptor instead.
 func (*SetLogLevelRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{16}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *SetLogLevelRequest) GetVerbosity() int32 {
@@ -1207,7 +1412,7 @@ type SetLogLevelResponse struct {
 
 func (x *SetLogLevelResponse) Reset() {
 	*x = SetLogLevelResponse{}
-	mi := &file_node_v1_node_proto_msgTypes[17]
+	mi := &file_node_v1_node_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1219,7 +1424,7 @@ func (x *SetLogLevelResponse) String() string {
 func (*SetLogLevelResponse) ProtoMessage() {}
 
 func (x *SetLogLevelResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[17]
+	mi := &file_node_v1_node_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1232,7 +1437,7 @@ func (x *SetLogLevelResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetLogLevelResponse.ProtoReflect.Descriptor instead.
 func (*SetLogLevelResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{17}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *SetLogLevelResponse) GetPrevious() int32 {
@@ -1250,7 +1455,7 @@ type ListPluginsRequest struct {
 
 func (x *ListPluginsRequest) Reset() {
 	*x = ListPluginsRequest{}
-	mi := &file_node_v1_node_proto_msgTypes[18]
+	mi := &file_node_v1_node_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1262,7 +1467,7 @@ func (x *ListPluginsRequest) String() string {
 func (*ListPluginsRequest) ProtoMessage() {}
 
 func (x *ListPluginsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[18]
+	mi := &file_node_v1_node_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1275,7 +1480,7 @@ func (x *ListPluginsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPluginsRequest.ProtoReflect.Descriptor instead.
 func (*ListPluginsRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{18}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{21}
 }
 
 type ListPluginsResponse struct {
@@ -1288,7 +1493,7 @@ type ListPluginsResponse struct {
 
 func (x *ListPluginsResponse) Reset() {
 	*x = ListPluginsResponse{}
-	mi := &file_node_v1_node_proto_msgTypes[19]
+	mi := &file_node_v1_node_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1300,7 +1505,7 @@ func (x *ListPluginsResponse) String() string {
 func (*ListPluginsResponse) ProtoMessage() {}
 
 func (x *ListPluginsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[19]
+	mi := &file_node_v1_node_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1313,7 +1518,7 @@ func (x *ListPluginsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPluginsResponse.ProtoReflect.Descriptor instead.
 func (*ListPluginsResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{19}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ListPluginsResponse) GetPlugins() []*Plugin {
@@ -1349,7 +1554,7 @@ type Plugin struct {
 
 func (x *Plugin) Reset() {
 	*x = Plugin{}
-	mi := &file_node_v1_node_proto_msgTypes[20]
+	mi := &file_node_v1_node_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1361,7 +1566,7 @@ func (x *Plugin) String() string {
 func (*Plugin) ProtoMessage() {}
 
 func (x *Plugin) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[20]
+	mi := &file_node_v1_node_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1374,7 +1579,7 @@ func (x *Plugin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Plugin.ProtoReflect.Descriptor instead.
 func (*Plugin) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{20}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Plugin) GetSocket() string {
@@ -1534,6 +1739,20 @@ const file_node_v1_node_proto_rawDesc = "" +
 	"\x04note\x18\x03 \x01(\tR\x04note\"S\n" +
 	"\x18ListCapabilitiesResponse\x127\n" +
 	"\fcapabilities\x18\x01 \x03(\v2\x13.node.v1.CapabilityR\fcapabilities\"\x14\n" +
+	"\x12ListGarbageRequest\"Y\n" +
+	"\x13ListGarbageResponse\x12*\n" +
+	"\agarbage\x18\x01 \x03(\v2\x10.node.v1.GarbageR\agarbage\x12\x16\n" +
+	"\x06faults\x18\x02 \x03(\tR\x06faults\"\xf0\x01\n" +
+	"\aGarbage\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1c\n" +
+	"\tnamespace\x18\x03 \x01(\tR\tnamespace\x12\x10\n" +
+	"\x03pod\x18\x04 \x01(\tR\x03pod\x12\x1c\n" +
+	"\tcontainer\x18\x05 \x01(\tR\tcontainer\x12\x14\n" +
+	"\x05bytes\x18\x06 \x01(\x03R\x05bytes\x12\x10\n" +
+	"\x03why\x18\a \x01(\tR\x03why\x123\n" +
+	"\agoes_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\x06goesAt\x12\x12\n" +
+	"\x04kept\x18\t \x01(\tR\x04kept\"\x14\n" +
 	"\x12GetLogLevelRequest\"F\n" +
 	"\x13GetLogLevelResponse\x12!\n" +
 	"\tverbosity\x18\x01 \x01(\x05H\x00R\tverbosity\x88\x01\x01B\f\n" +
@@ -1565,13 +1784,14 @@ const file_node_v1_node_proto_rawDesc = "" +
 	"\x13SUPPORT_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10SUPPORT_HONOURED\x10\x01\x12\x1a\n" +
 	"\x16SUPPORT_WITHOUT_EFFECT\x10\x02\x12\x13\n" +
-	"\x0fSUPPORT_REFUSED\x10\x032\xb7\x05\n" +
+	"\x0fSUPPORT_REFUSED\x10\x032\xa7\x06\n" +
 	"\vNodeService\x12Z\n" +
 	"\aGetNode\x12\x17.node.v1.GetNodeRequest\x1a\x18.node.v1.GetNodeResponse\"\x1c\x88\xb5\x18\x01\x90\xb5\x18\x02\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\n" +
 	"\x12\b/v1/node\x12h\n" +
 	"\tWatchNode\x12\x19.node.v1.WatchNodeRequest\x1a\x1a.node.v1.WatchNodeResponse\"\"\x88\xb5\x18\x01\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\x10\x12\x0e/v1/node:watch0\x01\x12\x82\x01\n" +
 	"\x10ListCapabilities\x12 .node.v1.ListCapabilitiesRequest\x1a!.node.v1.ListCapabilitiesResponse\")\x88\xb5\x18\x01\x90\xb5\x18\x02\x98\xb5\x18\x05\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/node/capabilities\x12n\n" +
-	"\vListPlugins\x12\x1b.node.v1.ListPluginsRequest\x1a\x1c.node.v1.ListPluginsResponse\"$\x88\xb5\x18\x01\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\x12\x12\x10/v1/node/plugins\x12o\n" +
+	"\vListPlugins\x12\x1b.node.v1.ListPluginsRequest\x1a\x1c.node.v1.ListPluginsResponse\"$\x88\xb5\x18\x01\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\x12\x12\x10/v1/node/plugins\x12n\n" +
+	"\vListGarbage\x12\x1b.node.v1.ListGarbageRequest\x1a\x1c.node.v1.ListGarbageResponse\"$\x88\xb5\x18\x01\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\x12\x12\x10/v1/node/garbage\x12o\n" +
 	"\vGetLogLevel\x12\x1b.node.v1.GetLogLevelRequest\x1a\x1c.node.v1.GetLogLevelResponse\"%\x88\xb5\x18\x04\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\x13\x12\x11/v1/node/loglevel\x12r\n" +
 	"\vSetLogLevel\x12\x1b.node.v1.SetLogLevelRequest\x1a\x1c.node.v1.SetLogLevelResponse\"(\x88\xb5\x18\x04\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\x16:\x01*\x1a\x11/v1/node/loglevel\x1a\b\x9a\xb5\x18\x04NodeB\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
 
@@ -1588,7 +1808,7 @@ func file_node_v1_node_proto_rawDescGZIP() []byte {
 }
 
 var file_node_v1_node_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_node_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_node_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
 var file_node_v1_node_proto_goTypes = []any{
 	(Support)(0),                     // 0: node.v1.Support
 	(*GetNodeRequest)(nil),           // 1: node.v1.GetNodeRequest
@@ -1605,55 +1825,62 @@ var file_node_v1_node_proto_goTypes = []any{
 	(*ListCapabilitiesRequest)(nil),  // 12: node.v1.ListCapabilitiesRequest
 	(*Capability)(nil),               // 13: node.v1.Capability
 	(*ListCapabilitiesResponse)(nil), // 14: node.v1.ListCapabilitiesResponse
-	(*GetLogLevelRequest)(nil),       // 15: node.v1.GetLogLevelRequest
-	(*GetLogLevelResponse)(nil),      // 16: node.v1.GetLogLevelResponse
-	(*SetLogLevelRequest)(nil),       // 17: node.v1.SetLogLevelRequest
-	(*SetLogLevelResponse)(nil),      // 18: node.v1.SetLogLevelResponse
-	(*ListPluginsRequest)(nil),       // 19: node.v1.ListPluginsRequest
-	(*ListPluginsResponse)(nil),      // 20: node.v1.ListPluginsResponse
-	(*Plugin)(nil),                   // 21: node.v1.Plugin
-	nil,                              // 22: node.v1.GetNodeResponse.CapacityEntry
-	nil,                              // 23: node.v1.GetNodeResponse.AllocatableEntry
-	nil,                              // 24: node.v1.GetNodeResponse.LabelsEntry
-	(*timestamppb.Timestamp)(nil),    // 25: google.protobuf.Timestamp
+	(*ListGarbageRequest)(nil),       // 15: node.v1.ListGarbageRequest
+	(*ListGarbageResponse)(nil),      // 16: node.v1.ListGarbageResponse
+	(*Garbage)(nil),                  // 17: node.v1.Garbage
+	(*GetLogLevelRequest)(nil),       // 18: node.v1.GetLogLevelRequest
+	(*GetLogLevelResponse)(nil),      // 19: node.v1.GetLogLevelResponse
+	(*SetLogLevelRequest)(nil),       // 20: node.v1.SetLogLevelRequest
+	(*SetLogLevelResponse)(nil),      // 21: node.v1.SetLogLevelResponse
+	(*ListPluginsRequest)(nil),       // 22: node.v1.ListPluginsRequest
+	(*ListPluginsResponse)(nil),      // 23: node.v1.ListPluginsResponse
+	(*Plugin)(nil),                   // 24: node.v1.Plugin
+	nil,                              // 25: node.v1.GetNodeResponse.CapacityEntry
+	nil,                              // 26: node.v1.GetNodeResponse.AllocatableEntry
+	nil,                              // 27: node.v1.GetNodeResponse.LabelsEntry
+	(*timestamppb.Timestamp)(nil),    // 28: google.protobuf.Timestamp
 }
 var file_node_v1_node_proto_depIdxs = []int32{
-	25, // 0: node.v1.GetNodeResponse.started_at:type_name -> google.protobuf.Timestamp
+	28, // 0: node.v1.GetNodeResponse.started_at:type_name -> google.protobuf.Timestamp
 	7,  // 1: node.v1.GetNodeResponse.runtime:type_name -> node.v1.Runtime
 	9,  // 2: node.v1.GetNodeResponse.sources:type_name -> node.v1.Source
 	11, // 3: node.v1.GetNodeResponse.pods:type_name -> node.v1.PodCounts
-	22, // 4: node.v1.GetNodeResponse.capacity:type_name -> node.v1.GetNodeResponse.CapacityEntry
-	23, // 5: node.v1.GetNodeResponse.allocatable:type_name -> node.v1.GetNodeResponse.AllocatableEntry
-	24, // 6: node.v1.GetNodeResponse.labels:type_name -> node.v1.GetNodeResponse.LabelsEntry
+	25, // 4: node.v1.GetNodeResponse.capacity:type_name -> node.v1.GetNodeResponse.CapacityEntry
+	26, // 5: node.v1.GetNodeResponse.allocatable:type_name -> node.v1.GetNodeResponse.AllocatableEntry
+	27, // 6: node.v1.GetNodeResponse.labels:type_name -> node.v1.GetNodeResponse.LabelsEntry
 	4,  // 7: node.v1.GetNodeResponse.conditions:type_name -> node.v1.NodeCondition
 	3,  // 8: node.v1.GetNodeResponse.warnings:type_name -> node.v1.SettingWarning
-	25, // 9: node.v1.NodeCondition.transitioned_at:type_name -> google.protobuf.Timestamp
+	28, // 9: node.v1.NodeCondition.transitioned_at:type_name -> google.protobuf.Timestamp
 	2,  // 10: node.v1.WatchNodeResponse.node:type_name -> node.v1.GetNodeResponse
 	8,  // 11: node.v1.Runtime.handlers:type_name -> node.v1.RuntimeHandler
 	10, // 12: node.v1.Source.errors:type_name -> node.v1.SourceError
-	25, // 13: node.v1.Source.delivered_at:type_name -> google.protobuf.Timestamp
-	25, // 14: node.v1.SourceError.time:type_name -> google.protobuf.Timestamp
+	28, // 13: node.v1.Source.delivered_at:type_name -> google.protobuf.Timestamp
+	28, // 14: node.v1.SourceError.time:type_name -> google.protobuf.Timestamp
 	0,  // 15: node.v1.Capability.support:type_name -> node.v1.Support
 	13, // 16: node.v1.ListCapabilitiesResponse.capabilities:type_name -> node.v1.Capability
-	21, // 17: node.v1.ListPluginsResponse.plugins:type_name -> node.v1.Plugin
-	25, // 18: node.v1.Plugin.found_at:type_name -> google.protobuf.Timestamp
-	1,  // 19: node.v1.NodeService.GetNode:input_type -> node.v1.GetNodeRequest
-	5,  // 20: node.v1.NodeService.WatchNode:input_type -> node.v1.WatchNodeRequest
-	12, // 21: node.v1.NodeService.ListCapabilities:input_type -> node.v1.ListCapabilitiesRequest
-	19, // 22: node.v1.NodeService.ListPlugins:input_type -> node.v1.ListPluginsRequest
-	15, // 23: node.v1.NodeService.GetLogLevel:input_type -> node.v1.GetLogLevelRequest
-	17, // 24: node.v1.NodeService.SetLogLevel:input_type -> node.v1.SetLogLevelRequest
-	2,  // 25: node.v1.NodeService.GetNode:output_type -> node.v1.GetNodeResponse
-	6,  // 26: node.v1.NodeService.WatchNode:output_type -> node.v1.WatchNodeResponse
-	14, // 27: node.v1.NodeService.ListCapabilities:output_type -> node.v1.ListCapabilitiesResponse
-	20, // 28: node.v1.NodeService.ListPlugins:output_type -> node.v1.ListPluginsResponse
-	16, // 29: node.v1.NodeService.GetLogLevel:output_type -> node.v1.GetLogLevelResponse
-	18, // 30: node.v1.NodeService.SetLogLevel:output_type -> node.v1.SetLogLevelResponse
-	25, // [25:31] is the sub-list for method output_type
-	19, // [19:25] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	17, // 17: node.v1.ListGarbageResponse.garbage:type_name -> node.v1.Garbage
+	28, // 18: node.v1.Garbage.goes_at:type_name -> google.protobuf.Timestamp
+	24, // 19: node.v1.ListPluginsResponse.plugins:type_name -> node.v1.Plugin
+	28, // 20: node.v1.Plugin.found_at:type_name -> google.protobuf.Timestamp
+	1,  // 21: node.v1.NodeService.GetNode:input_type -> node.v1.GetNodeRequest
+	5,  // 22: node.v1.NodeService.WatchNode:input_type -> node.v1.WatchNodeRequest
+	12, // 23: node.v1.NodeService.ListCapabilities:input_type -> node.v1.ListCapabilitiesRequest
+	22, // 24: node.v1.NodeService.ListPlugins:input_type -> node.v1.ListPluginsRequest
+	15, // 25: node.v1.NodeService.ListGarbage:input_type -> node.v1.ListGarbageRequest
+	18, // 26: node.v1.NodeService.GetLogLevel:input_type -> node.v1.GetLogLevelRequest
+	20, // 27: node.v1.NodeService.SetLogLevel:input_type -> node.v1.SetLogLevelRequest
+	2,  // 28: node.v1.NodeService.GetNode:output_type -> node.v1.GetNodeResponse
+	6,  // 29: node.v1.NodeService.WatchNode:output_type -> node.v1.WatchNodeResponse
+	14, // 30: node.v1.NodeService.ListCapabilities:output_type -> node.v1.ListCapabilitiesResponse
+	23, // 31: node.v1.NodeService.ListPlugins:output_type -> node.v1.ListPluginsResponse
+	16, // 32: node.v1.NodeService.ListGarbage:output_type -> node.v1.ListGarbageResponse
+	19, // 33: node.v1.NodeService.GetLogLevel:output_type -> node.v1.GetLogLevelResponse
+	21, // 34: node.v1.NodeService.SetLogLevel:output_type -> node.v1.SetLogLevelResponse
+	28, // [28:35] is the sub-list for method output_type
+	21, // [21:28] is the sub-list for method input_type
+	21, // [21:21] is the sub-list for extension type_name
+	21, // [21:21] is the sub-list for extension extendee
+	0,  // [0:21] is the sub-list for field type_name
 }
 
 func init() { file_node_v1_node_proto_init() }
@@ -1662,16 +1889,16 @@ func file_node_v1_node_proto_init() {
 		return
 	}
 	file_node_v1_access_proto_init()
-	file_node_v1_node_proto_msgTypes[15].OneofWrappers = []any{}
-	file_node_v1_node_proto_msgTypes[16].OneofWrappers = []any{}
-	file_node_v1_node_proto_msgTypes[17].OneofWrappers = []any{}
+	file_node_v1_node_proto_msgTypes[18].OneofWrappers = []any{}
+	file_node_v1_node_proto_msgTypes[19].OneofWrappers = []any{}
+	file_node_v1_node_proto_msgTypes[20].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_node_v1_node_proto_rawDesc), len(file_node_v1_node_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   24,
+			NumMessages:   27,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

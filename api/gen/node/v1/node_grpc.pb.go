@@ -23,6 +23,7 @@ const (
 	NodeService_WatchNode_FullMethodName        = "/node.v1.NodeService/WatchNode"
 	NodeService_ListCapabilities_FullMethodName = "/node.v1.NodeService/ListCapabilities"
 	NodeService_ListPlugins_FullMethodName      = "/node.v1.NodeService/ListPlugins"
+	NodeService_ListGarbage_FullMethodName      = "/node.v1.NodeService/ListGarbage"
 	NodeService_GetLogLevel_FullMethodName      = "/node.v1.NodeService/GetLogLevel"
 	NodeService_SetLogLevel_FullMethodName      = "/node.v1.NodeService/SetLogLevel"
 )
@@ -43,6 +44,9 @@ type NodeServiceClient interface {
 	ListCapabilities(ctx context.Context, in *ListCapabilitiesRequest, opts ...grpc.CallOption) (*ListCapabilitiesResponse, error)
 	// ListPlugins returns the plugins that register in the node's plugin directory, and the answers that they got.
 	ListPlugins(ctx context.Context, in *ListPluginsRequest, opts ...grpc.CallOption) (*ListPluginsResponse, error)
+	// ListGarbage returns what has no use on this machine any more: what the next round removes, and what stays for now, each
+	// with its reason.
+	ListGarbage(ctx context.Context, in *ListGarbageRequest, opts ...grpc.CallOption) (*ListGarbageResponse, error)
 	// GetLogLevel returns how much the agent logs. It is for admins.
 	GetLogLevel(ctx context.Context, in *GetLogLevelRequest, opts ...grpc.CallOption) (*GetLogLevelResponse, error)
 	// SetLogLevel changes how much the agent logs, until its next start. It is for admins, and
@@ -107,6 +111,16 @@ func (c *nodeServiceClient) ListPlugins(ctx context.Context, in *ListPluginsRequ
 	return out, nil
 }
 
+func (c *nodeServiceClient) ListGarbage(ctx context.Context, in *ListGarbageRequest, opts ...grpc.CallOption) (*ListGarbageResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListGarbageResponse)
+	err := c.cc.Invoke(ctx, NodeService_ListGarbage_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *nodeServiceClient) GetLogLevel(ctx context.Context, in *GetLogLevelRequest, opts ...grpc.CallOption) (*GetLogLevelResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetLogLevelResponse)
@@ -143,6 +157,9 @@ type NodeServiceServer interface {
 	ListCapabilities(context.Context, *ListCapabilitiesRequest) (*ListCapabilitiesResponse, error)
 	// ListPlugins returns the plugins that register in the node's plugin directory, and the answers that they got.
 	ListPlugins(context.Context, *ListPluginsRequest) (*ListPluginsResponse, error)
+	// ListGarbage returns what has no use on this machine any more: what the next round removes, and what stays for now, each
+	// with its reason.
+	ListGarbage(context.Context, *ListGarbageRequest) (*ListGarbageResponse, error)
 	// GetLogLevel returns how much the agent logs. It is for admins.
 	GetLogLevel(context.Context, *GetLogLevelRequest) (*GetLogLevelResponse, error)
 	// SetLogLevel changes how much the agent logs, until its next start. It is for admins, and
@@ -169,6 +186,9 @@ func (UnimplementedNodeServiceServer) ListCapabilities(context.Context, *ListCap
 }
 func (UnimplementedNodeServiceServer) ListPlugins(context.Context, *ListPluginsRequest) (*ListPluginsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListPlugins not implemented")
+}
+func (UnimplementedNodeServiceServer) ListGarbage(context.Context, *ListGarbageRequest) (*ListGarbageResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListGarbage not implemented")
 }
 func (UnimplementedNodeServiceServer) GetLogLevel(context.Context, *GetLogLevelRequest) (*GetLogLevelResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetLogLevel not implemented")
@@ -262,6 +282,24 @@ func _NodeService_ListPlugins_Handler(srv interface{}, ctx context.Context, dec 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _NodeService_ListGarbage_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListGarbageRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(NodeServiceServer).ListGarbage(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: NodeService_ListGarbage_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(NodeServiceServer).ListGarbage(ctx, req.(*ListGarbageRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _NodeService_GetLogLevel_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetLogLevelRequest)
 	if err := dec(in); err != nil {
@@ -316,6 +354,10 @@ var NodeService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListPlugins",
 			Handler:    _NodeService_ListPlugins_Handler,
+		},
+		{
+			MethodName: "ListGarbage",
+			Handler:    _NodeService_ListGarbage_Handler,
 		},
 		{
 			MethodName: "GetLogLevel",
