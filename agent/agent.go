@@ -39,7 +39,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return StartError{err}
 	}
-	m, err := open(o, f)
+	m, err := open(ctx, o, f)
 	if err != nil {
 		return StartError{err}
 	}

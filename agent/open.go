@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"errors"
 
 	"k8s.io/apimachinery/pkg/util/uuid"
@@ -30,9 +31,9 @@ type memory struct {
 }
 
 // open restores the state that the agent before left on the disk.
-func open(o Options, f facts) (memory, error) {
+func open(ctx context.Context, o Options, f facts) (memory, error) {
 	cfg := o.Config
-	s, err := state.Open(cfg.Dirs, o.Log)
+	s, err := state.Open(ctx, cfg.Dirs, cfg.Secrets, o.Log)
 	if err != nil {
 		return memory{}, err
 	}

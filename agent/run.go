@@ -55,6 +55,7 @@ func tasks(o Options, f facts, m memory, r runtime, p parts) []task {
 		f.tracing.Run,
 		steady(p.vitals.Run),
 		steady(p.plugins.Run),
+		steady(m.state.KeepSealed),
 		steady(p.shelf.Collector.Run),
 		steady(func(ctx context.Context) { followOffer(ctx, uevent.Watch, f.owner.Run, o.Log) }),
 		steady(func(ctx context.Context) { f.supervisor.Watch(ctx, p.reconciler.Alive, o.Log) }),

@@ -19,7 +19,8 @@ var (
 	ErrNoSpace     = errors.New("no space left")      // the disk refuses new records
 	ErrTooLarge    = errors.New("too large")          // a body or manifest over the limit
 	ErrNotReady    = errors.New("not ready")          // it will be later: retry
-	ErrUnavailable = errors.New("unavailable")        // the runtime does not answer: retry
+	ErrUnavailable = errors.New("unavailable")        // the runtime, or another program, does not answer: retry
+	ErrLost        = errors.New("lost")               // a record is there, and nothing on the node can read it
 	ErrUnsupported = errors.New("unsupported")        // this runtime or build cannot do it
 	ErrDenied      = errors.New("denied")             // the caller is known, but has no right to it
 	ErrUnknown     = errors.New("outcome unknown")    // a call may or may not have had its effect

@@ -2,6 +2,7 @@ package node
 
 import (
 	"bytes"
+	"fmt"
 	"maps"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
@@ -31,6 +32,8 @@ type Object struct {
 	Kind     ObjectKind
 	Value    Value
 	Revision int64 // of its last change
+	// Locked says why the data of the object cannot be read now: only its name is known. It is nil for all others.
+	Locked error
 	// Surplus holds what a newer agent has recorded of the object. This agent only keeps it.
 	Surplus *surplus.Tree
 }
@@ -52,7 +55,15 @@ func (o *Object) Meta() *metav1.ObjectMeta { return o.Value.GetObjectMeta().(*me
 
 // Clone returns a copy that may be written.
 func (o *Object) Clone() *Object {
-	return &Object{Kind: o.Kind, Value: o.Value.DeepCopyObject().(Value), Surplus: o.Surplus}
+	return &Object{Kind: o.Kind, Value: o.Value.DeepCopyObject().(Value), Locked: o.Locked, Surplus: o.Surplus}
+}
+
+// Readable returns nil if the data of the object can be read, and otherwise the reason with the object's name.
+func (o *Object) Readable() error {
+	if o.Locked == nil {
+		return nil
+	}
+	return fmt.Errorf("%s cannot be read: %w", o.Ref(), o.Locked)
 }
 
 // As returns the value of an object as one type, and nil where it is of another.

@@ -60,6 +60,7 @@ type Machine struct {
 	Garbage    Garbage
 	Running    func(context.Context) (map[node.Key]*node.Observed, error) // the runtime's pods
 	Alive      func(context.Context) error                                // returns once the reconciler has turned
+	SecretsKey SecretsKey                                                 // nil stands for a node that seals nothing
 }
 
 // Vitals reads the node's state. The server never writes it.
@@ -156,6 +157,9 @@ func (cfg Config) withDefaults() Config {
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
+	}
+	if cfg.Machine.SecretsKey == nil {
+		cfg.Machine.SecretsKey = noKey{}
 	}
 	cfg.Machine.Containers = notedContainers{cfg.Machine.Containers}
 	return cfg

@@ -27,6 +27,7 @@ type nodeService struct {
 	facts     Facts
 	vitals    Vitals
 	garbage   Garbage
+	key       SecretsKey
 	verbosity Verbosity
 	fixed     bool // enableDebugFlagsHandler is off
 	stopped   <-chan struct{}
@@ -50,6 +51,7 @@ func (s *nodeService) describe(ctx context.Context) *nodev1.GetNodeResponse {
 	answer.Capacity, answer.Allocatable, answer.Labels = quantities(offered.Capacity), quantities(offered.Allocatable), offered.Labels
 	answer.SwapBytes, answer.Warnings = offered.Swap.Total, warnings(s.facts.Warnings)
 	answer.MachineId, answer.BootId, answer.SystemUuid = s.facts.MachineID, s.facts.BootID, s.facts.SystemUUID
+	answer.SecretsKey = showKey(s.key.State())
 	delivered := map[node.Source]int32{}
 	for _, v := range views {
 		delivered[v.Slot.Pod.Source]++

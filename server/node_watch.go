@@ -22,6 +22,7 @@ func (s *nodeService) WatchNode(
 	var sent *nodev1.GetNodeResponse
 	for {
 		pods, sources, offers, vitals := s.store.Changed(), s.sources.Changed(), s.offers.Changed(), s.vitals.Changed()
+		key := s.key.Changed()
 		present := s.describe(ctx)
 		if state := timeless(present); !proto.Equal(state, sent) {
 			if err := stream.Send(&nodev1.WatchNodeResponse{Node: present}); err != nil {
@@ -37,6 +38,7 @@ func (s *nodeService) WatchNode(
 		case <-sources:
 		case <-offers:
 		case <-vitals:
+		case <-key:
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-s.stopped:

@@ -32,6 +32,7 @@ type nodeReader struct {
 	sent chan *nodev1.GetNodeResponse
 	says atomic.Pointer[runtimeWord] // the runtime's status
 	left atomic.Int64                // of the disk, of which 10 have to be
+	key  *scriptedKey
 }
 
 type runtimeWord struct {
@@ -70,11 +71,11 @@ func watchNode(t *testing.T, test func(t *testing.T, n *node1, r *nodeReader)) {
 		n := newNode(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		stopped, ended := make(chan struct{}), make(chan error)
+		stopped, ended, key := make(chan struct{}), make(chan error), &scriptedKey{}
 		service := nodeService{
-			store: n.store, sources: n.sources, offers: &n.offers, site: node.Site{NodeName: "node1"}, stopped: stopped,
+			store: n.store, sources: n.sources, offers: &n.offers, site: node.Site{NodeName: "node1"}, stopped: stopped, key: key,
 		}
-		r := &nodeReader{ctx: ctx, sent: make(chan *nodev1.GetNodeResponse)}
+		r := &nodeReader{ctx: ctx, key: key, sent: make(chan *nodev1.GetNodeResponse)}
 		r.left.Store(11)
 		vitals := reconciler.NewVitals(reconciler.VitalsConfig{
 			Runtime: n.runtime, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Thresholds: map[string]health.Threshold{"nodefs.available": {Percent: 10}},

@@ -53,6 +53,9 @@ func (s objects) get(ctx context.Context, ref node.ObjectRef) (shown, error) {
 	if !ok {
 		return shown{}, fmt.Errorf("%s: %w", ref, node.ErrNotFound)
 	}
+	if err := object.Readable(); err != nil {
+		return shown{}, err
+	}
 	return asShown(object, seesValues(ctx)), nil
 }
 
@@ -91,6 +94,14 @@ func (s objects) put(ctx context.Context, ref node.ObjectRef, text string) (*nod
 }
 
 func (s objects) delete(ref node.ObjectRef) error { return s.intake.DeleteObject(ref, s.now()) }
+
+// why returns the reason why an object's data cannot be read, or nothing.
+func (s shown) why() string {
+	if s.Locked == nil {
+		return ""
+	}
+	return s.Locked.Error()
+}
 
 // asStruct returns an object as Kubernetes shows it.
 func asStruct(o shown) (*structpb.Struct, error) {

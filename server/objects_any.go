@@ -168,7 +168,7 @@ func (s *objectService) message(o shown) (*nodev1.Object, error) {
 	}
 	message := &nodev1.Object{
 		Kind: string(o.Kind), Namespace: o.Meta().Namespace, Name: o.Meta().Name, Uid: string(o.Meta().UID),
-		Revision: o.Revision, Keys: o.keys, Object: object,
+		Revision: o.Revision, Keys: o.keys, Object: object, Locked: o.why(),
 	}
 	if claim, ok := o.Value.(*corev1.PersistentVolumeClaim); ok {
 		message.Message = s.pending(claim)

@@ -46,5 +46,6 @@ func showSecret(o shown) (*nodev1.Secret, error) {
 	return &nodev1.Secret{
 		Namespace: o.Meta().Namespace, Name: o.Meta().Name, Uid: string(o.Meta().UID), Revision: o.Revision,
 		Immutable: o.Immutable(), Type: string(o.Secret().Type), Keys: o.keys, Object: object,
+		Locked: o.why(),
 	}, err
 }

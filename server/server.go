@@ -143,7 +143,7 @@ func newServices(cfg Config, stopped <-chan struct{}) services {
 		node: &nodeService{
 			store: state.Store, sources: state.Sources, offers: state.Offers, site: state.Site, vitals: machine.Vitals,
 			facts: cfg.Facts, verbosity: cfg.Debug.Verbosity, fixed: cfg.Debug.NoFlags, stopped: stopped,
-			plugins: state.Plugins, garbage: machine.Garbage,
+			plugins: state.Plugins, garbage: machine.Garbage, key: machine.SecretsKey,
 		},
 		tokens: &tokenService{tokens: cfg.Front.Auth},
 		audit:  &auditService{log: cfg.Front.Audit, stopped: stopped},

@@ -11,6 +11,7 @@ import (
 	"nodal/node"
 	"nodal/node/health"
 	"nodal/node/policy"
+	"nodal/node/seal"
 )
 
 // Config holds every setting that has an effect, resolved and checked, in one struct for each part that takes
@@ -21,6 +22,7 @@ type Config struct {
 	Pods     Pods
 	Policy   policy.Policy // what pods may ask of the machine
 	Audit    Audit
+	Secrets  seal.Source // where the key lives that seals Secrets on the disk
 	Runtime  Runtime
 	Cgroups  Cgroups
 	Reserved Reserved

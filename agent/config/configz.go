@@ -21,7 +21,8 @@ type kubeletFlags struct {
 	RootDirectory                string `json:"rootDirectory,omitempty"`
 	KubeletConfigFile            string `json:"kubeletConfigFile,omitempty"`
 	KubeletDropinConfigDirectory string `json:"kubeletDropinConfigDirectory,omitempty"`
-	Socket                       string `json:"socket,omitempty"` // ours
+	Socket                       string `json:"socket,omitempty"`     // ours
+	SecretsKey                   string `json:"secretsKey,omitempty"` // ours
 }
 
 // flagsOf returns the flags that are no field, as they were given.
@@ -36,6 +37,7 @@ func flagsOf(o *Options, c *Config) kubeletFlags {
 		KubeletConfigFile:            o.ConfigFile,
 		KubeletDropinConfigDirectory: o.ConfigDir,
 		Socket:                       o.Socket,
+		SecretsKey:                   c.Secrets.String(),
 	}
 }
 

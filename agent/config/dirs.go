@@ -10,7 +10,7 @@ type Dirs struct {
 // Journal returns the directory of the node's records.
 func (d Dirs) Journal() string { return filepath.Join(d.Root, "journal") }
 
-// SecretsKey returns the file of the key that encrypts Secrets in the journal.
+// SecretsKey returns the file of the key that seals Secrets, unless --secrets-key names another.
 func (d Dirs) SecretsKey() string { return filepath.Join(d.Root, "secrets.key") }
 
 // Pods returns the directory of pods' volumes and files.

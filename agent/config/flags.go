@@ -14,6 +14,7 @@ import (
 
 	"nodal/node"
 	"nodal/node/audit"
+	"nodal/node/seal"
 )
 
 // Options receives the values of the flags.
@@ -38,6 +39,7 @@ type Options struct {
 	CloudProvider    string
 	KernelTunables   string
 	Version          bool
+	SecretsKey       string
 	Policy           PolicyFlags
 	Audit            AuditFlags
 
@@ -75,6 +77,7 @@ func Flags(fs *pflag.FlagSet, o *Options) {
 	fs.StringVar(&o.RootDir, "root-dir", DefaultRoot, "`directory` of all data of the node")
 	fs.StringVar(&o.CertDir, "cert-dir", "", "`directory` of certificates (default: <root-dir>/pki)")
 	fs.StringVar(&o.Socket, "socket", DefaultSocket, "unix socket `path` of the node API; empty for none")
+	fs.StringVar(&o.SecretsKey, "secrets-key", string(seal.Beside), "`source` of the key that seals Secrets on the disk: beside (a file below --root-dir), file:/PATH, credential:NAME (from systemd) or kms:unix:///PATH (a KMS v2 plugin)")
 	policyFlags(fs, &o.Policy)
 	auditFlags(fs, &o.Audit)
 

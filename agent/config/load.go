@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/pflag"
 	kubelet "k8s.io/kubelet/config/v1beta1"
+
+	"nodal/node/seal"
 )
 
 // ErrHelp and ErrVersion mean that the command line asks for a text instead of a node.
@@ -123,6 +125,9 @@ func resolve(o *Options, addressGiven bool) (*Config, error) {
 	}
 	if c.Audit, err = resolveAudit(o.Audit, c.Dirs); err != nil {
 		return nil, err
+	}
+	if c.Secrets, err = seal.Parse(o.SecretsKey); err != nil {
+		return nil, fmt.Errorf("--secrets-key: %q: %w", o.SecretsKey, err)
 	}
 	if c.Runtime.PodCIDRs, err = podCIDRs(k.PodCIDR); err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"nodal/node/audit"
+	"nodal/node/seal"
 )
 
 func TestAuditLogOfTheFlags(t *testing.T) {
@@ -36,6 +37,23 @@ func TestAuditLogOfTheFlags(t *testing.T) {
 				t.Errorf("got %+v, want %+v", got, want)
 			}
 		})
+	}
+}
+
+func TestTheKeyOfSecretsIsWhereTheFlagSays(t *testing.T) {
+	for flag, want := range map[string]seal.Source{
+		"--root-dir=/x":                                {Kind: seal.Beside},
+		"--secrets-key=file:/media/key":                {Kind: seal.File, Name: "/media/key"},
+		"--secrets-key=credential:secrets-key":         {Kind: seal.Credential, Name: "secrets-key"},
+		"--secrets-key=kms:unix:///run/kms/kms.sock":   {Kind: seal.KMS, Name: "/run/kms/kms.sock"},
+		"--secrets_key=kms:unix:///run/kms//kms.sock/": {Kind: seal.KMS, Name: "/run/kms/kms.sock"},
+	} {
+		if got := load(t, flag).Secrets; got != want {
+			t.Errorf("%s: got %+v, want %+v", flag, got, want)
+		}
+	}
+	if _, err := Load([]string{"--secrets-key=usb"}); err == nil || !strings.Contains(err.Error(), `--secrets-key: "usb"`) {
+		t.Errorf("got %v, want an error that names the flag", err)
 	}
 }
 

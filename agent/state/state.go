@@ -1,9 +1,11 @@
 package state
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,27 +15,26 @@ import (
 	"nodal/host/journal"
 	"nodal/host/vault"
 	"nodal/node"
+	"nodal/node/seal"
 	"nodal/node/store"
 )
 
 // State holds the node's store, restored from the journal, and its events.
 type State struct {
-	Store  *store.Store
-	Events *store.Events
+	Store   *store.Store
+	Events  *store.Events
+	Secrets *vault.Journal // seals Secrets on their way to the disk
 
 	journal *journal.Journal
 	log     *slog.Logger
 }
 
-// Open restores the store from the journal. A damaged record costs its own pod alone, and is reported by an event.
-func Open(dirs config.Dirs, log *slog.Logger) (*State, error) {
+// Open restores the store from the journal. A damaged record costs its own pod alone, and is reported by an event. So is a
+// Secret whose key is away.
+func Open(ctx context.Context, dirs config.Dirs, key seal.Source, log *slog.Logger) (*State, error) {
 	j, err := journal.Open(dirs.Journal(), log)
 	if err != nil {
 		return nil, err
-	}
-	sealed, err := vault.New(j, store.SecretRecords, dirs.SecretsKey())
-	if err != nil {
-		return nil, closing(j, err)
 	}
 	records, damaged, err := j.Load()
 	if err != nil {
@@ -43,14 +44,18 @@ func Open(dirs config.Dirs, log *slog.Logger) (*State, error) {
 	if err != nil {
 		return nil, closing(j, err)
 	}
-	s := &State{Store: store.New(sealed, clock), Events: store.NewEvents(clock), journal: j, log: log}
+	s := &State{Events: store.NewEvents(clock), journal: j, log: log}
+	sealing := Sealing(dirs, key)
+	sealing.Disk, sealing.Report, sealing.Log = j, s.Events.Add, log
+	s.Secrets = vault.New(sealing)
+	s.Store = store.New(s.Secrets, clock)
 	for _, q := range damaged {
 		s.warn("RecordDamaged", fmt.Sprintf(
 			"record %s was damaged (%s) and set aside as %s; previous generation used: %t",
 			q.Name, q.Reason, q.File, q.Recovered))
 	}
-	records, unopened := sealed.Open(records)
-	for _, problem := range append(unopened, s.Store.Restore(records)...) {
+	records, locked := s.Secrets.Open(ctx, records)
+	for _, problem := range append(s.Store.Lock(locked), s.Store.Restore(records)...) {
 		reason := "RecordDamaged"
 		if errors.Is(problem, store.ErrNewer) {
 			reason = "RecordOfNewerAgent"
@@ -62,6 +67,16 @@ func Open(dirs config.Dirs, log *slog.Logger) (*State, error) {
 	}
 	return s, nil
 }
+
+// Sealing returns where the key of a node lives.
+func Sealing(dirs config.Dirs, key seal.Source) vault.Config {
+	return vault.Config{
+		Prefix: store.SecretRecords, Source: key, Beside: dirs.SecretsKey(), Credentials: os.Getenv("CREDENTIALS_DIRECTORY"),
+	}
+}
+
+// KeepSealed looks after the key of Secrets until the context ends.
+func (s *State) KeepSealed(ctx context.Context) { s.Secrets.Run(ctx, s.Store) }
 
 // warn logs a fault in a record and sends an event.
 func (s *State) warn(reason, message string) {

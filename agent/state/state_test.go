@@ -14,11 +14,12 @@ import (
 	"nodal/agent/config"
 	"nodal/host/volume"
 	"nodal/node"
+	"nodal/node/seal"
 	"nodal/node/store"
 )
 
 func TestPodsThatWaitForLostRecordsLookAgain(t *testing.T) {
-	opened, err := Open(config.Dirs{Root: t.TempDir()}, slog.New(slog.DiscardHandler))
+	opened, err := Open(t.Context(), config.Dirs{Root: t.TempDir()}, seal.Source{Kind: seal.Beside}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +50,7 @@ func TestPodsThatWaitForLostRecordsLookAgain(t *testing.T) {
 
 func TestTheDirectoriesOfPodsThatTheNodeHasAreItsOwn(t *testing.T) {
 	root := t.TempDir()
-	opened, err := Open(config.Dirs{Root: root}, slog.New(slog.DiscardHandler))
+	opened, err := Open(t.Context(), config.Dirs{Root: root}, seal.Source{Kind: seal.Beside}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,5 +65,8 @@ func (p *Puller) secretKeys(ref node.ObjectRef) (credential.Keyring, error) {
 	if !ok {
 		return nil, node.ErrNotFound
 	}
+	if err := object.Readable(); err != nil {
+		return nil, err
+	}
 	return credential.OfSecret(object.Secret())
 }

@@ -92,6 +92,24 @@ func TestPullSecretsAreTriedInOrder(t *testing.T) {
 	}
 }
 
+func TestAPullSecretThatIsLockedIsToldByItsReason(t *testing.T) {
+	locked := func(node.ObjectRef) (*node.Object, bool) {
+		o := node.NewObject(login("one"))
+		o.Locked = errors.New("its key is away")
+		return o, true
+	}
+	var tried []string
+	m, owner := newMachine(), &owner{}
+	m.pull = lets("anybody", &tried)
+	p := New(Config{Runtime: m, Object: locked, Files: credential.Files{Root: t.TempDir()}, Tell: owner.tell})
+	if _, err := p.Ensure(t.Context(), podWith("1", "one"), need(private, corev1.PullIfNotPresent)); err != nil {
+		t.Fatal(err)
+	}
+	if len(owner.events) == 0 || !strings.Contains(owner.events[0], "its key is away") {
+		t.Errorf("got %q, want the reason", owner.events)
+	}
+}
+
 func TestAnotherCredentialDoesNotRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var tried []string

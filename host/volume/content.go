@@ -60,6 +60,9 @@ func (c *collector) addObject(kind node.ObjectKind, name string, items []corev1.
 	if !ok {
 		return fmt.Errorf("%s %q not found", strings.ToLower(string(kind)), name)
 	}
+	if err := object.Readable(); err != nil {
+		return err // an optional one, too: it is there
+	}
 	data := object.Data()
 	if len(items) == 0 {
 		for key, value := range data {

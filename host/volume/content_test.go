@@ -124,6 +124,19 @@ func TestContentThatIsMissing(t *testing.T) {
 	}
 }
 
+func TestASecretThatIsLockedIsNotTakenForAMissingOne(t *testing.T) {
+	locked := secret("login", nil)
+	locked.Locked = errors.New("its key is away")
+	optional := corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "login", Optional: ptr(true)}}
+	for _, source := range []corev1.VolumeSource{fromSecret("login"), optional} {
+		b := newBench(t)
+		b.post(locked)
+		if err := b.SetUp(t.Context(), pod(source), "v"); err == nil || !strings.Contains(err.Error(), "its key is away") {
+			t.Errorf("got %v, want the reason", err)
+		}
+	}
+}
+
 func TestASecretNeverTouchesTheDisk(t *testing.T) {
 	b := newBench(t)
 	b.post(secret("login", map[string]string{"password": "tr0ub4dor"}))

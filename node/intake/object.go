@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -19,7 +20,10 @@ import (
 func (in Intake) applyObject(tx *store.Tx, d Delivery, now time.Time) (Outcome, error) {
 	ref := d.Object.Ref()
 	outcome := Outcome{Object: ref}
-	old := tx.Object(ref)
+	old, err := replaceable(tx.Object(ref))
+	if err != nil {
+		return Outcome{}, err
+	}
 	if err := permittedStorage(d, old); err != nil {
 		return Outcome{}, err
 	}
@@ -55,6 +59,19 @@ func (in Intake) applyObject(tx *store.Tx, d Delivery, now time.Time) (Outcome, 
 	tx.PutObject(next)
 	outcome.Verdict = Updated
 	return outcome, nil
+}
+
+// replaceable returns an object that a manifest is compared with. One whose data is lost counts as gone: posting it again is
+// the remedy. One that may be read again later is refused by name.
+func replaceable(old *node.Object) (*node.Object, error) {
+	if old == nil {
+		return nil, nil
+	}
+	err := old.Readable()
+	if errors.Is(err, node.ErrLost) {
+		return nil, nil
+	}
+	return old, err
 }
 
 // permitted refuses a change that Kubernetes forbids.

@@ -8,6 +8,7 @@
 //	store.go        pods: what was journalled is published; observations are published
 //	transaction.go  what is put in one go, and is journalled first
 //	record.go       slots and objects as the journal keeps them, for agents older and newer
+//	locked.go       objects whose records cannot be read now
 //	object.go       what pods use, in the same transactions
 //	history.go      the latest state of each, by revision, and the latest deletions
 //	waiting.go      pods that wait for what others give back

@@ -110,8 +110,8 @@ func (s *Store) withhold(r Record) error {
 	if json.Unmarshal(r.Data, &head) != nil || head.Version <= Version {
 		return nil // the caller reports a record that does not decode
 	}
-	s.withheld[r.Name] = head.Version
-	return newer(head.Version)
+	s.withheld[r.Name] = newer(head.Version)
+	return s.withheld[r.Name]
 }
 
 func newer(version int) error {
@@ -180,6 +180,9 @@ func (read reader) decode(data []byte, into any) (*surplus.Tree, error) {
 }
 
 func encodeObject(object *node.Object) ([]byte, error) {
+	if err := object.Readable(); err != nil {
+		return nil, err // its data would be gone
+	}
 	data, err := json.Marshal(object)
 	if err != nil {
 		return nil, err
@@ -227,8 +230,8 @@ func (s *Store) permit(records []Record) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	for _, r := range records {
-		if version, ok := s.withheld[r.Name]; ok {
-			return fmt.Errorf("write record %s: %w: %w", r.Name, node.ErrConflict, newer(version))
+		if newer, ok := s.withheld[r.Name]; ok {
+			return fmt.Errorf("write record %s: %w: %w", r.Name, node.ErrConflict, newer)
 		}
 	}
 	return nil

@@ -21,7 +21,7 @@ type Store struct {
 	pods      *history[node.Key, *View]
 	holders   map[types.UID]node.Key
 	waiting   map[node.Key]bool // pods that wait for what others may give back
-	withheld  map[string]int    // records of a newer agent, by name: their versions
+	withheld  map[string]error  // records of a newer agent, by name: what they are
 	running   Running           // as the runtime has shown it last
 	objects   *history[node.ObjectRef, *node.Object]
 	families  map[node.ObjectRef]int64 // revision of the last change to any of each
@@ -45,7 +45,7 @@ func New(journal Journal, clock *Clock) *Store {
 	return &Store{
 		journal: journal, clock: clock,
 		pods: newHistory[node.Key, *View](clock.Now()), holders: map[types.UID]node.Key{},
-		waiting: map[node.Key]bool{}, withheld: map[string]int{},
+		waiting: map[node.Key]bool{}, withheld: map[string]error{},
 		objects: newHistory[node.ObjectRef, *node.Object](clock.Now()), families: map[node.ObjectRef]int64{},
 	}
 }

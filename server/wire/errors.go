@@ -40,6 +40,7 @@ var kinds = []kind{
 	{node.ErrUnsupported, codes.Unimplemented, http.StatusNotImplemented, "UNSUPPORTED"},
 	{node.ErrNotReady, codes.Unavailable, http.StatusServiceUnavailable, "NOT_READY"},
 	{node.ErrUnavailable, codes.Unavailable, http.StatusServiceUnavailable, "UNAVAILABLE"},
+	{node.ErrLost, codes.DataLoss, http.StatusInternalServerError, "LOST"},
 	// The call may have had its effect. To gRPC, DEADLINE_EXCEEDED means that.
 	{node.ErrUnknown, codes.DeadlineExceeded, http.StatusGatewayTimeout, "OUTCOME_UNKNOWN"},
 	{context.DeadlineExceeded, codes.DeadlineExceeded, http.StatusGatewayTimeout, "TIMED_OUT"},

@@ -28,6 +28,7 @@ func TestEachKindOfErrorHasItsCodes(t *testing.T) {
 		{node.ErrTooLarge, codes.ResourceExhausted, 413},
 		{node.ErrNotReady, codes.Unavailable, 503},
 		{node.ErrUnavailable, codes.Unavailable, 503},
+		{node.ErrLost, codes.DataLoss, 500},
 		{node.ErrUnsupported, codes.Unimplemented, 501},
 		{node.ErrDenied, codes.PermissionDenied, 403},
 		{node.ErrUnknown, codes.DeadlineExceeded, 504},

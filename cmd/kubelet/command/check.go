@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -12,8 +13,13 @@ import (
 
 	"nodal/agent/config"
 	"nodal/agent/ownruntime"
+	"nodal/agent/state"
 	"nodal/host/cri"
+	"nodal/host/journal"
 	hostruntime "nodal/host/runtime"
+	"nodal/host/vault"
+	"nodal/node/seal"
+	"nodal/node/store"
 )
 
 // runCheck prints what this machine lacks for running containers, and the settings that are not honoured.
@@ -22,9 +28,9 @@ func runCheck(args []string, c Console) int {
 	if cfg == nil {
 		return code
 	}
-	settings := checkSettings(cfg)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
+	settings := append(checkSettings(cfg), checkKey(ctx, cfg.Dirs, cfg.Secrets))
 	if cfg.Runtime.Endpoint != "" {
 		return report(append(settings, checkEndpoint(ctx, cfg.Runtime)), c.Out)
 	}
@@ -38,6 +44,21 @@ func checkSettings(cfg *config.Config) (all []hostruntime.Finding) {
 		all = append(all, hostruntime.Finding{Name: w.Setting, Problem: w.Problem, Remedy: w.Remedy})
 	}
 	return all
+}
+
+// checkKey says where the key of Secrets lives, and whether the agent could use it.
+func checkKey(ctx context.Context, dirs config.Dirs, source seal.Source) hostruntime.Finding {
+	place, err := vault.Check(ctx, state.Sealing(dirs, source), journal.Has(dirs.Journal(), store.SecretRecords))
+	name := fmt.Sprintf("key of Secrets: %s (%s)", source, place)
+	switch {
+	case err == nil:
+		return hostruntime.Finding{Name: name, OK: true}
+	case errors.Is(err, vault.ErrElsewhere):
+		return hostruntime.Finding{Name: name, Problem: err.Error(), Remedy: "GET /v1/node of the agent says how it is"}
+	}
+	return hostruntime.Finding{
+		Name: name, Required: true, Problem: err.Error(), Remedy: "until then Secrets are neither read nor taken; --secrets-key names the place",
+	}
 }
 
 // endpointWait limits the time in which a runtime has to answer the check.

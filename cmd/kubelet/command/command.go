@@ -25,6 +25,7 @@ var verbs = map[string]func(args []string, c Console) int{
 	"clean":                  runClean,
 	"images":                 runImages,
 	"install":                runInstall,
+	"key":                    runKey,
 	"token":                  runToken,
 	"ui":                     runUI,
 	"uninstall":              runUninstall,

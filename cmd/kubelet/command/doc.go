@@ -6,11 +6,12 @@
 //	clean              removes a node from this machine
 //	images             lists, imports and removes the node's images
 //	install, uninstall install and remove the systemd service of the agent
+//	key                shows and rotates the key that seals Secrets
 //	token              makes, lists and revokes tokens for callers of the node's API
 //	ui                 prints a link to the dashboard
 //	unpack-runtime     unpacks containerd in a child process of the agent
 //
-// There is one file a verb. The audit, certificate, images, token and ui verbs are clients of a running agent's API. The
+// There is one file a verb. The audit, certificate, images, key, token and ui verbs are clients of a running agent's API. The
 // check and clean verbs read the agent's own flags, because they are about the agent's node.
 //
 // Start reading at Run in command.go.

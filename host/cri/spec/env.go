@@ -81,6 +81,9 @@ func (v *Variables) takeAll(from *corev1.EnvFromSource, namespace string, object
 	if !ok {
 		return absent(optional, "%s %q not found", strings.ToLower(string(ref.Kind)), ref.Name)
 	}
+	if err := object.Readable(); err != nil {
+		return err // an optional one, too: it is there
+	}
 	data := object.Data()
 	for _, key := range slices.Sorted(maps.Keys(data)) {
 		if name := from.Prefix + key; len(validation.IsRelaxedEnvVarName(name)) == 0 {
@@ -95,6 +98,9 @@ func valueOf(objects Objects, ref node.ObjectRef, key string, optional *bool) (s
 	object, ok := objects(ref)
 	if !ok {
 		return "", false, absent(optional, "%s %q not found", strings.ToLower(string(ref.Kind)), ref.Name)
+	}
+	if err := object.Readable(); err != nil {
+		return "", false, err
 	}
 	value, ok := object.Data()[key]
 	if !ok {

@@ -149,6 +149,26 @@ func TestEnvironmentFromObjects(t *testing.T) {
 	}
 }
 
+func TestALockedSecretIsNotTakenForAMissingOne(t *testing.T) {
+	away := errors.New("its key is away")
+	locked := func(node.ObjectRef) (*node.Object, bool) {
+		o := node.NewObject(&corev1.Secret{})
+		o.Locked = away
+		return o, true
+	}
+	named := corev1.LocalObjectReference{Name: "s"}
+	here, one := envInput(corev1.EnvVar{Name: "ONE", ValueFrom: &corev1.EnvVarSource{
+		SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: named, Key: "k", Optional: new(true)},
+	}})
+	_, all := envInput()
+	all.Container.EnvFrom = []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: named, Optional: new(true)}}}
+	for _, run := range []Run{one, all} {
+		if env, err := here.Environment(run, locked); !errors.Is(err, away) {
+			t.Errorf("got %v, %v; want the reason, though it is optional", env, err)
+		}
+	}
+}
+
 // objects are a config map c and a secret s.
 func objects(ref node.ObjectRef) (*node.Object, bool) {
 	switch ref {

@@ -38,7 +38,9 @@ type Object struct {
 	// What a claim waits for, at the time of the answer.
 	Message string `protobuf:"bytes,7,opt,name=message,proto3" json:"message,omitempty"`
 	// The whole object as Kubernetes JSON.
-	Object        *structpb.Struct `protobuf:"bytes,8,opt,name=object,proto3" json:"object,omitempty"`
+	Object *structpb.Struct `protobuf:"bytes,8,opt,name=object,proto3" json:"object,omitempty"`
+	// Why a Secret cannot be read now, such as a key that is away. Then only its name is known.
+	Locked        string `protobuf:"bytes,9,opt,name=locked,proto3" json:"locked,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -127,6 +129,13 @@ func (x *Object) GetObject() *structpb.Struct {
 		return x.Object
 	}
 	return nil
+}
+
+func (x *Object) GetLocked() string {
+	if x != nil {
+		return x.Locked
+	}
+	return ""
 }
 
 type ListObjectsRequest struct {
@@ -736,7 +745,7 @@ var File_node_v1_any_objects_proto protoreflect.FileDescriptor
 
 const file_node_v1_any_objects_proto_rawDesc = "" +
 	"\n" +
-	"\x19node/v1/any_objects.proto\x12\anode.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x14node/v1/access.proto\x1a\x12node/v1/pods.proto\"\xdb\x01\n" +
+	"\x19node/v1/any_objects.proto\x12\anode.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x14node/v1/access.proto\x1a\x12node/v1/pods.proto\"\xf3\x01\n" +
 	"\x06Object\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x12\n" +
@@ -745,7 +754,8 @@ const file_node_v1_any_objects_proto_rawDesc = "" +
 	"\brevision\x18\x05 \x01(\x03R\brevision\x12\x12\n" +
 	"\x04keys\x18\x06 \x03(\tR\x04keys\x12\x18\n" +
 	"\amessage\x18\a \x01(\tR\amessage\x12/\n" +
-	"\x06object\x18\b \x01(\v2\x17.google.protobuf.StructR\x06object\"\xac\x01\n" +
+	"\x06object\x18\b \x01(\v2\x17.google.protobuf.StructR\x06object\x12\x16\n" +
+	"\x06locked\x18\t \x01(\tR\x06locked\"\xac\x01\n" +
 	"\x12ListObjectsRequest\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12%\n" +

@@ -142,7 +142,9 @@ type GetNodeResponse struct {
 	SwapBytes int64 `protobuf:"varint,19,opt,name=swap_bytes,json=swapBytes,proto3" json:"swap_bytes,omitempty"`
 	// The settings that have no effect on this node, those that let more callers in than they should, and what this machine
 	// keeps from the node.
-	Warnings      []*SettingWarning `protobuf:"bytes,20,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	Warnings []*SettingWarning `protobuf:"bytes,20,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	// The key that seals Secrets in the node's records.
+	SecretsKey    *SecretsKey `protobuf:"bytes,21,opt,name=secrets_key,json=secretsKey,proto3" json:"secrets_key,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -317,6 +319,193 @@ func (x *GetNodeResponse) GetWarnings() []*SettingWarning {
 	return nil
 }
 
+func (x *GetNodeResponse) GetSecretsKey() *SecretsKey {
+	if x != nil {
+		return x.SecretsKey
+	}
+	return nil
+}
+
+// SecretsKey describes the key that seals Secrets on the disk.
+type SecretsKey struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Where it lives: beside, file:/PATH, credential:NAME or kms:unix:///PATH.
+	Source string `protobuf:"bytes,1,opt,name=source,proto3" json:"source,omitempty"`
+	// The file or the socket.
+	Place string `protobuf:"bytes,2,opt,name=place,proto3" json:"place,omitempty"`
+	// Names the key that seals now: a part of its digest, or the key_id of a KMS plugin. Empty if there is none yet.
+	KeyId string `protobuf:"bytes,3,opt,name=key_id,json=keyId,proto3" json:"key_id,omitempty"`
+	// How many records are sealed.
+	Records int32 `protobuf:"varint,4,opt,name=records,proto3" json:"records,omitempty"`
+	// How many of them another key than the present one seals.
+	Older int32 `protobuf:"varint,5,opt,name=older,proto3" json:"older,omitempty"`
+	// How many of them do not open now.
+	Unreadable int32 `protobuf:"varint,6,opt,name=unreadable,proto3" json:"unreadable,omitempty"`
+	// What is wrong with the key, and what to do. Empty if nothing is.
+	Fault         string `protobuf:"bytes,7,opt,name=fault,proto3" json:"fault,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SecretsKey) Reset() {
+	*x = SecretsKey{}
+	mi := &file_node_v1_node_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SecretsKey) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SecretsKey) ProtoMessage() {}
+
+func (x *SecretsKey) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_node_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SecretsKey.ProtoReflect.Descriptor instead.
+func (*SecretsKey) Descriptor() ([]byte, []int) {
+	return file_node_v1_node_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *SecretsKey) GetSource() string {
+	if x != nil {
+		return x.Source
+	}
+	return ""
+}
+
+func (x *SecretsKey) GetPlace() string {
+	if x != nil {
+		return x.Place
+	}
+	return ""
+}
+
+func (x *SecretsKey) GetKeyId() string {
+	if x != nil {
+		return x.KeyId
+	}
+	return ""
+}
+
+func (x *SecretsKey) GetRecords() int32 {
+	if x != nil {
+		return x.Records
+	}
+	return 0
+}
+
+func (x *SecretsKey) GetOlder() int32 {
+	if x != nil {
+		return x.Older
+	}
+	return 0
+}
+
+func (x *SecretsKey) GetUnreadable() int32 {
+	if x != nil {
+		return x.Unreadable
+	}
+	return 0
+}
+
+func (x *SecretsKey) GetFault() string {
+	if x != nil {
+		return x.Fault
+	}
+	return ""
+}
+
+type RotateSecretsKeyRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RotateSecretsKeyRequest) Reset() {
+	*x = RotateSecretsKeyRequest{}
+	mi := &file_node_v1_node_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RotateSecretsKeyRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RotateSecretsKeyRequest) ProtoMessage() {}
+
+func (x *RotateSecretsKeyRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_node_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RotateSecretsKeyRequest.ProtoReflect.Descriptor instead.
+func (*RotateSecretsKeyRequest) Descriptor() ([]byte, []int) {
+	return file_node_v1_node_proto_rawDescGZIP(), []int{3}
+}
+
+type RotateSecretsKeyResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	SecretsKey    *SecretsKey            `protobuf:"bytes,1,opt,name=secrets_key,json=secretsKey,proto3" json:"secrets_key,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RotateSecretsKeyResponse) Reset() {
+	*x = RotateSecretsKeyResponse{}
+	mi := &file_node_v1_node_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RotateSecretsKeyResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RotateSecretsKeyResponse) ProtoMessage() {}
+
+func (x *RotateSecretsKeyResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_node_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RotateSecretsKeyResponse.ProtoReflect.Descriptor instead.
+func (*RotateSecretsKeyResponse) Descriptor() ([]byte, []int) {
+	return file_node_v1_node_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *RotateSecretsKeyResponse) GetSecretsKey() *SecretsKey {
+	if x != nil {
+		return x.SecretsKey
+	}
+	return nil
+}
+
 // SettingWarning is what is wrong with one setting of the node, or of its machine.
 type SettingWarning struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -331,7 +520,7 @@ type SettingWarning struct {
 
 func (x *SettingWarning) Reset() {
 	*x = SettingWarning{}
-	mi := &file_node_v1_node_proto_msgTypes[2]
+	mi := &file_node_v1_node_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -343,7 +532,7 @@ func (x *SettingWarning) String() string {
 func (*SettingWarning) ProtoMessage() {}
 
 func (x *SettingWarning) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[2]
+	mi := &file_node_v1_node_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -356,7 +545,7 @@ func (x *SettingWarning) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SettingWarning.ProtoReflect.Descriptor instead.
 func (*SettingWarning) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{2}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *SettingWarning) GetSetting() string {
@@ -396,7 +585,7 @@ type NodeCondition struct {
 
 func (x *NodeCondition) Reset() {
 	*x = NodeCondition{}
-	mi := &file_node_v1_node_proto_msgTypes[3]
+	mi := &file_node_v1_node_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -408,7 +597,7 @@ func (x *NodeCondition) String() string {
 func (*NodeCondition) ProtoMessage() {}
 
 func (x *NodeCondition) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[3]
+	mi := &file_node_v1_node_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -421,7 +610,7 @@ func (x *NodeCondition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeCondition.ProtoReflect.Descriptor instead.
 func (*NodeCondition) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{3}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *NodeCondition) GetType() string {
@@ -467,7 +656,7 @@ type WatchNodeRequest struct {
 
 func (x *WatchNodeRequest) Reset() {
 	*x = WatchNodeRequest{}
-	mi := &file_node_v1_node_proto_msgTypes[4]
+	mi := &file_node_v1_node_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -479,7 +668,7 @@ func (x *WatchNodeRequest) String() string {
 func (*WatchNodeRequest) ProtoMessage() {}
 
 func (x *WatchNodeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[4]
+	mi := &file_node_v1_node_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -492,7 +681,7 @@ func (x *WatchNodeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchNodeRequest.ProtoReflect.Descriptor instead.
 func (*WatchNodeRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{4}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{7}
 }
 
 type WatchNodeResponse struct {
@@ -505,7 +694,7 @@ type WatchNodeResponse struct {
 
 func (x *WatchNodeResponse) Reset() {
 	*x = WatchNodeResponse{}
-	mi := &file_node_v1_node_proto_msgTypes[5]
+	mi := &file_node_v1_node_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -517,7 +706,7 @@ func (x *WatchNodeResponse) String() string {
 func (*WatchNodeResponse) ProtoMessage() {}
 
 func (x *WatchNodeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[5]
+	mi := &file_node_v1_node_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -530,7 +719,7 @@ func (x *WatchNodeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchNodeResponse.ProtoReflect.Descriptor instead.
 func (*WatchNodeResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{5}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *WatchNodeResponse) GetNode() *GetNodeResponse {
@@ -561,7 +750,7 @@ type Runtime struct {
 
 func (x *Runtime) Reset() {
 	*x = Runtime{}
-	mi := &file_node_v1_node_proto_msgTypes[6]
+	mi := &file_node_v1_node_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -573,7 +762,7 @@ func (x *Runtime) String() string {
 func (*Runtime) ProtoMessage() {}
 
 func (x *Runtime) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[6]
+	mi := &file_node_v1_node_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -586,7 +775,7 @@ func (x *Runtime) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Runtime.ProtoReflect.Descriptor instead.
 func (*Runtime) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{6}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Runtime) GetEndpoint() string {
@@ -665,7 +854,7 @@ type RuntimeHandler struct {
 
 func (x *RuntimeHandler) Reset() {
 	*x = RuntimeHandler{}
-	mi := &file_node_v1_node_proto_msgTypes[7]
+	mi := &file_node_v1_node_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -677,7 +866,7 @@ func (x *RuntimeHandler) String() string {
 func (*RuntimeHandler) ProtoMessage() {}
 
 func (x *RuntimeHandler) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[7]
+	mi := &file_node_v1_node_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -690,7 +879,7 @@ func (x *RuntimeHandler) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RuntimeHandler.ProtoReflect.Descriptor instead.
 func (*RuntimeHandler) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{7}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *RuntimeHandler) GetName() string {
@@ -732,7 +921,7 @@ type Source struct {
 
 func (x *Source) Reset() {
 	*x = Source{}
-	mi := &file_node_v1_node_proto_msgTypes[8]
+	mi := &file_node_v1_node_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -744,7 +933,7 @@ func (x *Source) String() string {
 func (*Source) ProtoMessage() {}
 
 func (x *Source) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[8]
+	mi := &file_node_v1_node_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -757,7 +946,7 @@ func (x *Source) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Source.ProtoReflect.Descriptor instead.
 func (*Source) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{8}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Source) GetName() string {
@@ -814,7 +1003,7 @@ type SourceError struct {
 
 func (x *SourceError) Reset() {
 	*x = SourceError{}
-	mi := &file_node_v1_node_proto_msgTypes[9]
+	mi := &file_node_v1_node_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -826,7 +1015,7 @@ func (x *SourceError) String() string {
 func (*SourceError) ProtoMessage() {}
 
 func (x *SourceError) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[9]
+	mi := &file_node_v1_node_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -839,7 +1028,7 @@ func (x *SourceError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SourceError.ProtoReflect.Descriptor instead.
 func (*SourceError) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{9}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *SourceError) GetOrigin() string {
@@ -875,7 +1064,7 @@ type PodCounts struct {
 
 func (x *PodCounts) Reset() {
 	*x = PodCounts{}
-	mi := &file_node_v1_node_proto_msgTypes[10]
+	mi := &file_node_v1_node_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -887,7 +1076,7 @@ func (x *PodCounts) String() string {
 func (*PodCounts) ProtoMessage() {}
 
 func (x *PodCounts) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[10]
+	mi := &file_node_v1_node_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -900,7 +1089,7 @@ func (x *PodCounts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodCounts.ProtoReflect.Descriptor instead.
 func (*PodCounts) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{10}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *PodCounts) GetTotal() int32 {
@@ -939,7 +1128,7 @@ type ListCapabilitiesRequest struct {
 
 func (x *ListCapabilitiesRequest) Reset() {
 	*x = ListCapabilitiesRequest{}
-	mi := &file_node_v1_node_proto_msgTypes[11]
+	mi := &file_node_v1_node_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -951,7 +1140,7 @@ func (x *ListCapabilitiesRequest) String() string {
 func (*ListCapabilitiesRequest) ProtoMessage() {}
 
 func (x *ListCapabilitiesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[11]
+	mi := &file_node_v1_node_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -964,7 +1153,7 @@ func (x *ListCapabilitiesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCapabilitiesRequest.ProtoReflect.Descriptor instead.
 func (*ListCapabilitiesRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{11}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{14}
 }
 
 type Capability struct {
@@ -979,7 +1168,7 @@ type Capability struct {
 
 func (x *Capability) Reset() {
 	*x = Capability{}
-	mi := &file_node_v1_node_proto_msgTypes[12]
+	mi := &file_node_v1_node_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -991,7 +1180,7 @@ func (x *Capability) String() string {
 func (*Capability) ProtoMessage() {}
 
 func (x *Capability) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[12]
+	mi := &file_node_v1_node_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1004,7 +1193,7 @@ func (x *Capability) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Capability.ProtoReflect.Descriptor instead.
 func (*Capability) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{12}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Capability) GetField() string {
@@ -1037,7 +1226,7 @@ type ListCapabilitiesResponse struct {
 
 func (x *ListCapabilitiesResponse) Reset() {
 	*x = ListCapabilitiesResponse{}
-	mi := &file_node_v1_node_proto_msgTypes[13]
+	mi := &file_node_v1_node_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1049,7 +1238,7 @@ func (x *ListCapabilitiesResponse) String() string {
 func (*ListCapabilitiesResponse) ProtoMessage() {}
 
 func (x *ListCapabilitiesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[13]
+	mi := &file_node_v1_node_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1062,7 +1251,7 @@ func (x *ListCapabilitiesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCapabilitiesResponse.ProtoReflect.Descriptor instead.
 func (*ListCapabilitiesResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{13}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ListCapabilitiesResponse) GetCapabilities() []*Capability {
@@ -1080,7 +1269,7 @@ type ListGarbageRequest struct {
 
 func (x *ListGarbageRequest) Reset() {
 	*x = ListGarbageRequest{}
-	mi := &file_node_v1_node_proto_msgTypes[14]
+	mi := &file_node_v1_node_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1092,7 +1281,7 @@ func (x *ListGarbageRequest) String() string {
 func (*ListGarbageRequest) ProtoMessage() {}
 
 func (x *ListGarbageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[14]
+	mi := &file_node_v1_node_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1105,7 +1294,7 @@ func (x *ListGarbageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGarbageRequest.ProtoReflect.Descriptor instead.
 func (*ListGarbageRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{14}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{17}
 }
 
 type ListGarbageResponse struct {
@@ -1119,7 +1308,7 @@ type ListGarbageResponse struct {
 
 func (x *ListGarbageResponse) Reset() {
 	*x = ListGarbageResponse{}
-	mi := &file_node_v1_node_proto_msgTypes[15]
+	mi := &file_node_v1_node_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1131,7 +1320,7 @@ func (x *ListGarbageResponse) String() string {
 func (*ListGarbageResponse) ProtoMessage() {}
 
 func (x *ListGarbageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[15]
+	mi := &file_node_v1_node_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1144,7 +1333,7 @@ func (x *ListGarbageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGarbageResponse.ProtoReflect.Descriptor instead.
 func (*ListGarbageResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{15}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ListGarbageResponse) GetGarbage() []*Garbage {
@@ -1186,7 +1375,7 @@ type Garbage struct {
 
 func (x *Garbage) Reset() {
 	*x = Garbage{}
-	mi := &file_node_v1_node_proto_msgTypes[16]
+	mi := &file_node_v1_node_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1198,7 +1387,7 @@ func (x *Garbage) String() string {
 func (*Garbage) ProtoMessage() {}
 
 func (x *Garbage) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[16]
+	mi := &file_node_v1_node_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1211,7 +1400,7 @@ func (x *Garbage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Garbage.ProtoReflect.Descriptor instead.
 func (*Garbage) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{16}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Garbage) GetKind() string {
@@ -1285,7 +1474,7 @@ type GetLogLevelRequest struct {
 
 func (x *GetLogLevelRequest) Reset() {
 	*x = GetLogLevelRequest{}
-	mi := &file_node_v1_node_proto_msgTypes[17]
+	mi := &file_node_v1_node_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1297,7 +1486,7 @@ func (x *GetLogLevelRequest) String() string {
 func (*GetLogLevelRequest) ProtoMessage() {}
 
 func (x *GetLogLevelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[17]
+	mi := &file_node_v1_node_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1310,7 +1499,7 @@ func (x *GetLogLevelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLogLevelRequest.ProtoReflect.Descriptor instead.
 func (*GetLogLevelRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{17}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{20}
 }
 
 type GetLogLevelResponse struct {
@@ -1323,7 +1512,7 @@ type GetLogLevelResponse struct {
 
 func (x *GetLogLevelResponse) Reset() {
 	*x = GetLogLevelResponse{}
-	mi := &file_node_v1_node_proto_msgTypes[18]
+	mi := &file_node_v1_node_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1335,7 +1524,7 @@ func (x *GetLogLevelResponse) String() string {
 func (*GetLogLevelResponse) ProtoMessage() {}
 
 func (x *GetLogLevelResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[18]
+	mi := &file_node_v1_node_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1348,7 +1537,7 @@ func (x *GetLogLevelResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLogLevelResponse.ProtoReflect.Descriptor instead.
 func (*GetLogLevelResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{18}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *GetLogLevelResponse) GetVerbosity() int32 {
@@ -1367,7 +1556,7 @@ type SetLogLevelRequest struct {
 
 func (x *SetLogLevelRequest) Reset() {
 	*x = SetLogLevelRequest{}
-	mi := &file_node_v1_node_proto_msgTypes[19]
+	mi := &file_node_v1_node_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1379,7 +1568,7 @@ func (x *SetLogLevelRequest) String() string {
 func (*SetLogLevelRequest) ProtoMessage() {}
 
 func (x *SetLogLevelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[19]
+	mi := &file_node_v1_node_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1392,7 +1581,7 @@ func (x *SetLogLevelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetLogLevelRequest.ProtoReflect.Descriptor instead.
 func (*SetLogLevelRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{19}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *SetLogLevelRequest) GetVerbosity() int32 {
@@ -1412,7 +1601,7 @@ type SetLogLevelResponse struct {
 
 func (x *SetLogLevelResponse) Reset() {
 	*x = SetLogLevelResponse{}
-	mi := &file_node_v1_node_proto_msgTypes[20]
+	mi := &file_node_v1_node_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1424,7 +1613,7 @@ func (x *SetLogLevelResponse) String() string {
 func (*SetLogLevelResponse) ProtoMessage() {}
 
 func (x *SetLogLevelResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[20]
+	mi := &file_node_v1_node_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1437,7 +1626,7 @@ func (x *SetLogLevelResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetLogLevelResponse.ProtoReflect.Descriptor instead.
 func (*SetLogLevelResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{20}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *SetLogLevelResponse) GetPrevious() int32 {
@@ -1455,7 +1644,7 @@ type ListPluginsRequest struct {
 
 func (x *ListPluginsRequest) Reset() {
 	*x = ListPluginsRequest{}
-	mi := &file_node_v1_node_proto_msgTypes[21]
+	mi := &file_node_v1_node_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1467,7 +1656,7 @@ func (x *ListPluginsRequest) String() string {
 func (*ListPluginsRequest) ProtoMessage() {}
 
 func (x *ListPluginsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[21]
+	mi := &file_node_v1_node_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1480,7 +1669,7 @@ func (x *ListPluginsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPluginsRequest.ProtoReflect.Descriptor instead.
 func (*ListPluginsRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{21}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{24}
 }
 
 type ListPluginsResponse struct {
@@ -1493,7 +1682,7 @@ type ListPluginsResponse struct {
 
 func (x *ListPluginsResponse) Reset() {
 	*x = ListPluginsResponse{}
-	mi := &file_node_v1_node_proto_msgTypes[22]
+	mi := &file_node_v1_node_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1505,7 +1694,7 @@ func (x *ListPluginsResponse) String() string {
 func (*ListPluginsResponse) ProtoMessage() {}
 
 func (x *ListPluginsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[22]
+	mi := &file_node_v1_node_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1518,7 +1707,7 @@ func (x *ListPluginsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPluginsResponse.ProtoReflect.Descriptor instead.
 func (*ListPluginsResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{22}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ListPluginsResponse) GetPlugins() []*Plugin {
@@ -1554,7 +1743,7 @@ type Plugin struct {
 
 func (x *Plugin) Reset() {
 	*x = Plugin{}
-	mi := &file_node_v1_node_proto_msgTypes[23]
+	mi := &file_node_v1_node_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1566,7 +1755,7 @@ func (x *Plugin) String() string {
 func (*Plugin) ProtoMessage() {}
 
 func (x *Plugin) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[23]
+	mi := &file_node_v1_node_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1579,7 +1768,7 @@ func (x *Plugin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Plugin.ProtoReflect.Descriptor instead.
 func (*Plugin) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{23}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Plugin) GetSocket() string {
@@ -1650,7 +1839,7 @@ var File_node_v1_node_proto protoreflect.FileDescriptor
 const file_node_v1_node_proto_rawDesc = "" +
 	"\n" +
 	"\x12node/v1/node.proto\x12\anode.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x14node/v1/access.proto\"\x10\n" +
-	"\x0eGetNodeRequest\"\x85\b\n" +
+	"\x0eGetNodeRequest\"\xbb\b\n" +
 	"\x0fGetNodeResponse\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x129\n" +
@@ -1678,7 +1867,9 @@ const file_node_v1_node_proto_rawDesc = "" +
 	"conditions\x12\x1d\n" +
 	"\n" +
 	"swap_bytes\x18\x13 \x01(\x03R\tswapBytes\x123\n" +
-	"\bwarnings\x18\x14 \x03(\v2\x17.node.v1.SettingWarningR\bwarnings\x1a;\n" +
+	"\bwarnings\x18\x14 \x03(\v2\x17.node.v1.SettingWarningR\bwarnings\x124\n" +
+	"\vsecrets_key\x18\x15 \x01(\v2\x13.node.v1.SecretsKeyR\n" +
+	"secretsKey\x1a;\n" +
 	"\rCapacityEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a>\n" +
@@ -1687,7 +1878,22 @@ const file_node_v1_node_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\\\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xb7\x01\n" +
+	"\n" +
+	"SecretsKey\x12\x16\n" +
+	"\x06source\x18\x01 \x01(\tR\x06source\x12\x14\n" +
+	"\x05place\x18\x02 \x01(\tR\x05place\x12\x15\n" +
+	"\x06key_id\x18\x03 \x01(\tR\x05keyId\x12\x18\n" +
+	"\arecords\x18\x04 \x01(\x05R\arecords\x12\x14\n" +
+	"\x05older\x18\x05 \x01(\x05R\x05older\x12\x1e\n" +
+	"\n" +
+	"unreadable\x18\x06 \x01(\x05R\n" +
+	"unreadable\x12\x14\n" +
+	"\x05fault\x18\a \x01(\tR\x05fault\"\x19\n" +
+	"\x17RotateSecretsKeyRequest\"P\n" +
+	"\x18RotateSecretsKeyResponse\x124\n" +
+	"\vsecrets_key\x18\x01 \x01(\v2\x13.node.v1.SecretsKeyR\n" +
+	"secretsKey\"\\\n" +
 	"\x0eSettingWarning\x12\x18\n" +
 	"\asetting\x18\x01 \x01(\tR\asetting\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x16\n" +
@@ -1784,12 +1990,13 @@ const file_node_v1_node_proto_rawDesc = "" +
 	"\x13SUPPORT_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10SUPPORT_HONOURED\x10\x01\x12\x1a\n" +
 	"\x16SUPPORT_WITHOUT_EFFECT\x10\x02\x12\x13\n" +
-	"\x0fSUPPORT_REFUSED\x10\x032\xa7\x06\n" +
+	"\x0fSUPPORT_REFUSED\x10\x032\xb4\a\n" +
 	"\vNodeService\x12Z\n" +
 	"\aGetNode\x12\x17.node.v1.GetNodeRequest\x1a\x18.node.v1.GetNodeResponse\"\x1c\x88\xb5\x18\x01\x90\xb5\x18\x02\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\n" +
 	"\x12\b/v1/node\x12h\n" +
 	"\tWatchNode\x12\x19.node.v1.WatchNodeRequest\x1a\x1a.node.v1.WatchNodeResponse\"\"\x88\xb5\x18\x01\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\x10\x12\x0e/v1/node:watch0\x01\x12\x82\x01\n" +
-	"\x10ListCapabilities\x12 .node.v1.ListCapabilitiesRequest\x1a!.node.v1.ListCapabilitiesResponse\")\x88\xb5\x18\x01\x90\xb5\x18\x02\x98\xb5\x18\x05\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/node/capabilities\x12n\n" +
+	"\x10ListCapabilities\x12 .node.v1.ListCapabilitiesRequest\x1a!.node.v1.ListCapabilitiesResponse\")\x88\xb5\x18\x01\x90\xb5\x18\x02\x98\xb5\x18\x05\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/node/capabilities\x12\x8a\x01\n" +
+	"\x10RotateSecretsKey\x12 .node.v1.RotateSecretsKeyRequest\x1a!.node.v1.RotateSecretsKeyResponse\"1\x88\xb5\x18\x04\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\x1f:\x01*\"\x1a/v1/node/secretskey:rotate\x12n\n" +
 	"\vListPlugins\x12\x1b.node.v1.ListPluginsRequest\x1a\x1c.node.v1.ListPluginsResponse\"$\x88\xb5\x18\x01\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\x12\x12\x10/v1/node/plugins\x12n\n" +
 	"\vListGarbage\x12\x1b.node.v1.ListGarbageRequest\x1a\x1c.node.v1.ListGarbageResponse\"$\x88\xb5\x18\x01\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\x12\x12\x10/v1/node/garbage\x12o\n" +
 	"\vGetLogLevel\x12\x1b.node.v1.GetLogLevelRequest\x1a\x1c.node.v1.GetLogLevelResponse\"%\x88\xb5\x18\x04\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\x13\x12\x11/v1/node/loglevel\x12r\n" +
@@ -1808,79 +2015,86 @@ func file_node_v1_node_proto_rawDescGZIP() []byte {
 }
 
 var file_node_v1_node_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_node_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
+var file_node_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
 var file_node_v1_node_proto_goTypes = []any{
 	(Support)(0),                     // 0: node.v1.Support
 	(*GetNodeRequest)(nil),           // 1: node.v1.GetNodeRequest
 	(*GetNodeResponse)(nil),          // 2: node.v1.GetNodeResponse
-	(*SettingWarning)(nil),           // 3: node.v1.SettingWarning
-	(*NodeCondition)(nil),            // 4: node.v1.NodeCondition
-	(*WatchNodeRequest)(nil),         // 5: node.v1.WatchNodeRequest
-	(*WatchNodeResponse)(nil),        // 6: node.v1.WatchNodeResponse
-	(*Runtime)(nil),                  // 7: node.v1.Runtime
-	(*RuntimeHandler)(nil),           // 8: node.v1.RuntimeHandler
-	(*Source)(nil),                   // 9: node.v1.Source
-	(*SourceError)(nil),              // 10: node.v1.SourceError
-	(*PodCounts)(nil),                // 11: node.v1.PodCounts
-	(*ListCapabilitiesRequest)(nil),  // 12: node.v1.ListCapabilitiesRequest
-	(*Capability)(nil),               // 13: node.v1.Capability
-	(*ListCapabilitiesResponse)(nil), // 14: node.v1.ListCapabilitiesResponse
-	(*ListGarbageRequest)(nil),       // 15: node.v1.ListGarbageRequest
-	(*ListGarbageResponse)(nil),      // 16: node.v1.ListGarbageResponse
-	(*Garbage)(nil),                  // 17: node.v1.Garbage
-	(*GetLogLevelRequest)(nil),       // 18: node.v1.GetLogLevelRequest
-	(*GetLogLevelResponse)(nil),      // 19: node.v1.GetLogLevelResponse
-	(*SetLogLevelRequest)(nil),       // 20: node.v1.SetLogLevelRequest
-	(*SetLogLevelResponse)(nil),      // 21: node.v1.SetLogLevelResponse
-	(*ListPluginsRequest)(nil),       // 22: node.v1.ListPluginsRequest
-	(*ListPluginsResponse)(nil),      // 23: node.v1.ListPluginsResponse
-	(*Plugin)(nil),                   // 24: node.v1.Plugin
-	nil,                              // 25: node.v1.GetNodeResponse.CapacityEntry
-	nil,                              // 26: node.v1.GetNodeResponse.AllocatableEntry
-	nil,                              // 27: node.v1.GetNodeResponse.LabelsEntry
-	(*timestamppb.Timestamp)(nil),    // 28: google.protobuf.Timestamp
+	(*SecretsKey)(nil),               // 3: node.v1.SecretsKey
+	(*RotateSecretsKeyRequest)(nil),  // 4: node.v1.RotateSecretsKeyRequest
+	(*RotateSecretsKeyResponse)(nil), // 5: node.v1.RotateSecretsKeyResponse
+	(*SettingWarning)(nil),           // 6: node.v1.SettingWarning
+	(*NodeCondition)(nil),            // 7: node.v1.NodeCondition
+	(*WatchNodeRequest)(nil),         // 8: node.v1.WatchNodeRequest
+	(*WatchNodeResponse)(nil),        // 9: node.v1.WatchNodeResponse
+	(*Runtime)(nil),                  // 10: node.v1.Runtime
+	(*RuntimeHandler)(nil),           // 11: node.v1.RuntimeHandler
+	(*Source)(nil),                   // 12: node.v1.Source
+	(*SourceError)(nil),              // 13: node.v1.SourceError
+	(*PodCounts)(nil),                // 14: node.v1.PodCounts
+	(*ListCapabilitiesRequest)(nil),  // 15: node.v1.ListCapabilitiesRequest
+	(*Capability)(nil),               // 16: node.v1.Capability
+	(*ListCapabilitiesResponse)(nil), // 17: node.v1.ListCapabilitiesResponse
+	(*ListGarbageRequest)(nil),       // 18: node.v1.ListGarbageRequest
+	(*ListGarbageResponse)(nil),      // 19: node.v1.ListGarbageResponse
+	(*Garbage)(nil),                  // 20: node.v1.Garbage
+	(*GetLogLevelRequest)(nil),       // 21: node.v1.GetLogLevelRequest
+	(*GetLogLevelResponse)(nil),      // 22: node.v1.GetLogLevelResponse
+	(*SetLogLevelRequest)(nil),       // 23: node.v1.SetLogLevelRequest
+	(*SetLogLevelResponse)(nil),      // 24: node.v1.SetLogLevelResponse
+	(*ListPluginsRequest)(nil),       // 25: node.v1.ListPluginsRequest
+	(*ListPluginsResponse)(nil),      // 26: node.v1.ListPluginsResponse
+	(*Plugin)(nil),                   // 27: node.v1.Plugin
+	nil,                              // 28: node.v1.GetNodeResponse.CapacityEntry
+	nil,                              // 29: node.v1.GetNodeResponse.AllocatableEntry
+	nil,                              // 30: node.v1.GetNodeResponse.LabelsEntry
+	(*timestamppb.Timestamp)(nil),    // 31: google.protobuf.Timestamp
 }
 var file_node_v1_node_proto_depIdxs = []int32{
-	28, // 0: node.v1.GetNodeResponse.started_at:type_name -> google.protobuf.Timestamp
-	7,  // 1: node.v1.GetNodeResponse.runtime:type_name -> node.v1.Runtime
-	9,  // 2: node.v1.GetNodeResponse.sources:type_name -> node.v1.Source
-	11, // 3: node.v1.GetNodeResponse.pods:type_name -> node.v1.PodCounts
-	25, // 4: node.v1.GetNodeResponse.capacity:type_name -> node.v1.GetNodeResponse.CapacityEntry
-	26, // 5: node.v1.GetNodeResponse.allocatable:type_name -> node.v1.GetNodeResponse.AllocatableEntry
-	27, // 6: node.v1.GetNodeResponse.labels:type_name -> node.v1.GetNodeResponse.LabelsEntry
-	4,  // 7: node.v1.GetNodeResponse.conditions:type_name -> node.v1.NodeCondition
-	3,  // 8: node.v1.GetNodeResponse.warnings:type_name -> node.v1.SettingWarning
-	28, // 9: node.v1.NodeCondition.transitioned_at:type_name -> google.protobuf.Timestamp
-	2,  // 10: node.v1.WatchNodeResponse.node:type_name -> node.v1.GetNodeResponse
-	8,  // 11: node.v1.Runtime.handlers:type_name -> node.v1.RuntimeHandler
-	10, // 12: node.v1.Source.errors:type_name -> node.v1.SourceError
-	28, // 13: node.v1.Source.delivered_at:type_name -> google.protobuf.Timestamp
-	28, // 14: node.v1.SourceError.time:type_name -> google.protobuf.Timestamp
-	0,  // 15: node.v1.Capability.support:type_name -> node.v1.Support
-	13, // 16: node.v1.ListCapabilitiesResponse.capabilities:type_name -> node.v1.Capability
-	17, // 17: node.v1.ListGarbageResponse.garbage:type_name -> node.v1.Garbage
-	28, // 18: node.v1.Garbage.goes_at:type_name -> google.protobuf.Timestamp
-	24, // 19: node.v1.ListPluginsResponse.plugins:type_name -> node.v1.Plugin
-	28, // 20: node.v1.Plugin.found_at:type_name -> google.protobuf.Timestamp
-	1,  // 21: node.v1.NodeService.GetNode:input_type -> node.v1.GetNodeRequest
-	5,  // 22: node.v1.NodeService.WatchNode:input_type -> node.v1.WatchNodeRequest
-	12, // 23: node.v1.NodeService.ListCapabilities:input_type -> node.v1.ListCapabilitiesRequest
-	22, // 24: node.v1.NodeService.ListPlugins:input_type -> node.v1.ListPluginsRequest
-	15, // 25: node.v1.NodeService.ListGarbage:input_type -> node.v1.ListGarbageRequest
-	18, // 26: node.v1.NodeService.GetLogLevel:input_type -> node.v1.GetLogLevelRequest
-	20, // 27: node.v1.NodeService.SetLogLevel:input_type -> node.v1.SetLogLevelRequest
-	2,  // 28: node.v1.NodeService.GetNode:output_type -> node.v1.GetNodeResponse
-	6,  // 29: node.v1.NodeService.WatchNode:output_type -> node.v1.WatchNodeResponse
-	14, // 30: node.v1.NodeService.ListCapabilities:output_type -> node.v1.ListCapabilitiesResponse
-	23, // 31: node.v1.NodeService.ListPlugins:output_type -> node.v1.ListPluginsResponse
-	16, // 32: node.v1.NodeService.ListGarbage:output_type -> node.v1.ListGarbageResponse
-	19, // 33: node.v1.NodeService.GetLogLevel:output_type -> node.v1.GetLogLevelResponse
-	21, // 34: node.v1.NodeService.SetLogLevel:output_type -> node.v1.SetLogLevelResponse
-	28, // [28:35] is the sub-list for method output_type
-	21, // [21:28] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	31, // 0: node.v1.GetNodeResponse.started_at:type_name -> google.protobuf.Timestamp
+	10, // 1: node.v1.GetNodeResponse.runtime:type_name -> node.v1.Runtime
+	12, // 2: node.v1.GetNodeResponse.sources:type_name -> node.v1.Source
+	14, // 3: node.v1.GetNodeResponse.pods:type_name -> node.v1.PodCounts
+	28, // 4: node.v1.GetNodeResponse.capacity:type_name -> node.v1.GetNodeResponse.CapacityEntry
+	29, // 5: node.v1.GetNodeResponse.allocatable:type_name -> node.v1.GetNodeResponse.AllocatableEntry
+	30, // 6: node.v1.GetNodeResponse.labels:type_name -> node.v1.GetNodeResponse.LabelsEntry
+	7,  // 7: node.v1.GetNodeResponse.conditions:type_name -> node.v1.NodeCondition
+	6,  // 8: node.v1.GetNodeResponse.warnings:type_name -> node.v1.SettingWarning
+	3,  // 9: node.v1.GetNodeResponse.secrets_key:type_name -> node.v1.SecretsKey
+	3,  // 10: node.v1.RotateSecretsKeyResponse.secrets_key:type_name -> node.v1.SecretsKey
+	31, // 11: node.v1.NodeCondition.transitioned_at:type_name -> google.protobuf.Timestamp
+	2,  // 12: node.v1.WatchNodeResponse.node:type_name -> node.v1.GetNodeResponse
+	11, // 13: node.v1.Runtime.handlers:type_name -> node.v1.RuntimeHandler
+	13, // 14: node.v1.Source.errors:type_name -> node.v1.SourceError
+	31, // 15: node.v1.Source.delivered_at:type_name -> google.protobuf.Timestamp
+	31, // 16: node.v1.SourceError.time:type_name -> google.protobuf.Timestamp
+	0,  // 17: node.v1.Capability.support:type_name -> node.v1.Support
+	16, // 18: node.v1.ListCapabilitiesResponse.capabilities:type_name -> node.v1.Capability
+	20, // 19: node.v1.ListGarbageResponse.garbage:type_name -> node.v1.Garbage
+	31, // 20: node.v1.Garbage.goes_at:type_name -> google.protobuf.Timestamp
+	27, // 21: node.v1.ListPluginsResponse.plugins:type_name -> node.v1.Plugin
+	31, // 22: node.v1.Plugin.found_at:type_name -> google.protobuf.Timestamp
+	1,  // 23: node.v1.NodeService.GetNode:input_type -> node.v1.GetNodeRequest
+	8,  // 24: node.v1.NodeService.WatchNode:input_type -> node.v1.WatchNodeRequest
+	15, // 25: node.v1.NodeService.ListCapabilities:input_type -> node.v1.ListCapabilitiesRequest
+	4,  // 26: node.v1.NodeService.RotateSecretsKey:input_type -> node.v1.RotateSecretsKeyRequest
+	25, // 27: node.v1.NodeService.ListPlugins:input_type -> node.v1.ListPluginsRequest
+	18, // 28: node.v1.NodeService.ListGarbage:input_type -> node.v1.ListGarbageRequest
+	21, // 29: node.v1.NodeService.GetLogLevel:input_type -> node.v1.GetLogLevelRequest
+	23, // 30: node.v1.NodeService.SetLogLevel:input_type -> node.v1.SetLogLevelRequest
+	2,  // 31: node.v1.NodeService.GetNode:output_type -> node.v1.GetNodeResponse
+	9,  // 32: node.v1.NodeService.WatchNode:output_type -> node.v1.WatchNodeResponse
+	17, // 33: node.v1.NodeService.ListCapabilities:output_type -> node.v1.ListCapabilitiesResponse
+	5,  // 34: node.v1.NodeService.RotateSecretsKey:output_type -> node.v1.RotateSecretsKeyResponse
+	26, // 35: node.v1.NodeService.ListPlugins:output_type -> node.v1.ListPluginsResponse
+	19, // 36: node.v1.NodeService.ListGarbage:output_type -> node.v1.ListGarbageResponse
+	22, // 37: node.v1.NodeService.GetLogLevel:output_type -> node.v1.GetLogLevelResponse
+	24, // 38: node.v1.NodeService.SetLogLevel:output_type -> node.v1.SetLogLevelResponse
+	31, // [31:39] is the sub-list for method output_type
+	23, // [23:31] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_node_v1_node_proto_init() }
@@ -1889,16 +2103,16 @@ func file_node_v1_node_proto_init() {
 		return
 	}
 	file_node_v1_access_proto_init()
-	file_node_v1_node_proto_msgTypes[18].OneofWrappers = []any{}
-	file_node_v1_node_proto_msgTypes[19].OneofWrappers = []any{}
-	file_node_v1_node_proto_msgTypes[20].OneofWrappers = []any{}
+	file_node_v1_node_proto_msgTypes[21].OneofWrappers = []any{}
+	file_node_v1_node_proto_msgTypes[22].OneofWrappers = []any{}
+	file_node_v1_node_proto_msgTypes[23].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_node_v1_node_proto_rawDesc), len(file_node_v1_node_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   27,
+			NumMessages:   30,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -22,6 +22,7 @@ const (
 	NodeService_GetNode_FullMethodName          = "/node.v1.NodeService/GetNode"
 	NodeService_WatchNode_FullMethodName        = "/node.v1.NodeService/WatchNode"
 	NodeService_ListCapabilities_FullMethodName = "/node.v1.NodeService/ListCapabilities"
+	NodeService_RotateSecretsKey_FullMethodName = "/node.v1.NodeService/RotateSecretsKey"
 	NodeService_ListPlugins_FullMethodName      = "/node.v1.NodeService/ListPlugins"
 	NodeService_ListGarbage_FullMethodName      = "/node.v1.NodeService/ListGarbage"
 	NodeService_GetLogLevel_FullMethodName      = "/node.v1.NodeService/GetLogLevel"
@@ -42,6 +43,9 @@ type NodeServiceClient interface {
 	// ListCapabilities returns which fields of a pod this node honours, accepts without effect,
 	// or refuses.
 	ListCapabilities(ctx context.Context, in *ListCapabilitiesRequest, opts ...grpc.CallOption) (*ListCapabilitiesResponse, error)
+	// RotateSecretsKey makes a new key, and seals all Secrets of the node's records with it. The old key is removed. It is for
+	// admins. A credential of systemd is not the agent's to make: the answer says what to do.
+	RotateSecretsKey(ctx context.Context, in *RotateSecretsKeyRequest, opts ...grpc.CallOption) (*RotateSecretsKeyResponse, error)
 	// ListPlugins returns the plugins that register in the node's plugin directory, and the answers that they got.
 	ListPlugins(ctx context.Context, in *ListPluginsRequest, opts ...grpc.CallOption) (*ListPluginsResponse, error)
 	// ListGarbage returns what has no use on this machine any more: what the next round removes, and what stays for now, each
@@ -95,6 +99,16 @@ func (c *nodeServiceClient) ListCapabilities(ctx context.Context, in *ListCapabi
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListCapabilitiesResponse)
 	err := c.cc.Invoke(ctx, NodeService_ListCapabilities_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *nodeServiceClient) RotateSecretsKey(ctx context.Context, in *RotateSecretsKeyRequest, opts ...grpc.CallOption) (*RotateSecretsKeyResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RotateSecretsKeyResponse)
+	err := c.cc.Invoke(ctx, NodeService_RotateSecretsKey_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -155,6 +169,9 @@ type NodeServiceServer interface {
 	// ListCapabilities returns which fields of a pod this node honours, accepts without effect,
 	// or refuses.
 	ListCapabilities(context.Context, *ListCapabilitiesRequest) (*ListCapabilitiesResponse, error)
+	// RotateSecretsKey makes a new key, and seals all Secrets of the node's records with it. The old key is removed. It is for
+	// admins. A credential of systemd is not the agent's to make: the answer says what to do.
+	RotateSecretsKey(context.Context, *RotateSecretsKeyRequest) (*RotateSecretsKeyResponse, error)
 	// ListPlugins returns the plugins that register in the node's plugin directory, and the answers that they got.
 	ListPlugins(context.Context, *ListPluginsRequest) (*ListPluginsResponse, error)
 	// ListGarbage returns what has no use on this machine any more: what the next round removes, and what stays for now, each
@@ -183,6 +200,9 @@ func (UnimplementedNodeServiceServer) WatchNode(*WatchNodeRequest, grpc.ServerSt
 }
 func (UnimplementedNodeServiceServer) ListCapabilities(context.Context, *ListCapabilitiesRequest) (*ListCapabilitiesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListCapabilities not implemented")
+}
+func (UnimplementedNodeServiceServer) RotateSecretsKey(context.Context, *RotateSecretsKeyRequest) (*RotateSecretsKeyResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RotateSecretsKey not implemented")
 }
 func (UnimplementedNodeServiceServer) ListPlugins(context.Context, *ListPluginsRequest) (*ListPluginsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListPlugins not implemented")
@@ -260,6 +280,24 @@ func _NodeService_ListCapabilities_Handler(srv interface{}, ctx context.Context,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(NodeServiceServer).ListCapabilities(ctx, req.(*ListCapabilitiesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _NodeService_RotateSecretsKey_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RotateSecretsKeyRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(NodeServiceServer).RotateSecretsKey(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: NodeService_RotateSecretsKey_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(NodeServiceServer).RotateSecretsKey(ctx, req.(*RotateSecretsKeyRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -350,6 +388,10 @@ var NodeService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListCapabilities",
 			Handler:    _NodeService_ListCapabilities_Handler,
+		},
+		{
+			MethodName: "RotateSecretsKey",
+			Handler:    _NodeService_RotateSecretsKey_Handler,
 		},
 		{
 			MethodName: "ListPlugins",

@@ -528,7 +528,9 @@ type Secret struct {
 	Keys []string `protobuf:"bytes,7,rep,name=keys,proto3" json:"keys,omitempty"`
 	// The whole v1.Secret as Kubernetes JSON, without the values that are hidden from the
 	// caller.
-	Object        *structpb.Struct `protobuf:"bytes,8,opt,name=object,proto3" json:"object,omitempty"`
+	Object *structpb.Struct `protobuf:"bytes,8,opt,name=object,proto3" json:"object,omitempty"`
+	// Why the Secret cannot be read now, such as a key that is away. Then only its name is known.
+	Locked        string `protobuf:"bytes,9,opt,name=locked,proto3" json:"locked,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -617,6 +619,13 @@ func (x *Secret) GetObject() *structpb.Struct {
 		return x.Object
 	}
 	return nil
+}
+
+func (x *Secret) GetLocked() string {
+	if x != nil {
+		return x.Locked
+	}
+	return ""
 }
 
 type ListSecretsRequest struct {
@@ -1049,7 +1058,7 @@ const file_node_v1_objects_proto_rawDesc = "" +
 	"\x16DeleteConfigMapRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\"\x19\n" +
-	"\x17DeleteConfigMapResponse\"\xdf\x01\n" +
+	"\x17DeleteConfigMapResponse\"\xf7\x01\n" +
 	"\x06Secret\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x10\n" +
@@ -1058,7 +1067,8 @@ const file_node_v1_objects_proto_rawDesc = "" +
 	"\timmutable\x18\x05 \x01(\bR\timmutable\x12\x12\n" +
 	"\x04type\x18\x06 \x01(\tR\x04type\x12\x12\n" +
 	"\x04keys\x18\a \x03(\tR\x04keys\x12/\n" +
-	"\x06object\x18\b \x01(\v2\x17.google.protobuf.StructR\x06object\"2\n" +
+	"\x06object\x18\b \x01(\v2\x17.google.protobuf.StructR\x06object\x12\x16\n" +
+	"\x06locked\x18\t \x01(\tR\x06locked\"2\n" +
 	"\x12ListSecretsRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\"\\\n" +
 	"\x13ListSecretsResponse\x12)\n" +
