@@ -155,6 +155,9 @@ func (c change) checkChanged(w *world, j *Journal, old *key) {
 	if len(w.keysOnDisk()) != 1 {
 		w.Errorf("%d keys open records, want one", len(w.keysOnDisk()))
 	}
+	if len(j.keys) != 1 && j.Source.Kind != seal.Credential {
+		w.Errorf("the agent keeps %d keys in its memory, want the present one", len(j.keys))
+	}
 	if j.ledger.Changing {
 		w.Errorf("the ledger is %+v, want the change ended", j.ledger)
 	}
@@ -165,6 +168,46 @@ func (c change) checkChanged(w *world, j *Journal, old *key) {
 		w.Error("a change that has ended goes on changing the disk")
 	}
 	w.steps.left, w.steps.stopped = steps, false
+}
+
+// TestARotationOverAnUnfinishedOneLosesNothing ends one rotation at each step, and the next one at each step, too.
+func TestARotationOverAnUnfinishedOneLosesNothing(t *testing.T) {
+	secrets := map[string]string{"secrets/a": "alpha", "secrets/b": "beta"}
+	for first := range 8 {
+		for second := range 8 {
+			w := newWorld(t)
+			w.commit(w.start(w.beside()), secrets)
+			for _, cut := range []int{first, second} {
+				j := w.start(w.beside())
+				w.steps.left = cut
+				_ = j.Rotate(context.Background())
+				w.steps.left, w.steps.stopped = endless, false
+				w.start(w.beside())
+				if w.want(secrets); t.Failed() {
+					t.Fatalf("cut at steps %d and %d", first, second)
+				}
+			}
+			w.plugin.Stop()
+		}
+	}
+}
+
+func TestAnInterruptedRotationOfADataKeyIsEnded(t *testing.T) {
+	w := newWorld(t)
+	w.commit(w.start(w.kms()), map[string]string{"secrets/a": "alpha"})
+	old := w.keysOnDisk()[0]
+	j := w.start(w.kms())
+	w.steps.left = 1 // the ledger
+	if err := j.Rotate(context.Background()); err == nil {
+		t.Fatal("it was not interrupted")
+	}
+	w.steps.left, w.steps.stopped = endless, false
+	w.start(w.kms()).Look(context.Background())
+	if left := w.opens(old); len(left) > 0 {
+		t.Errorf("the data key before still opens %v", left)
+	}
+	w.start(w.kms())
+	w.want(map[string]string{"secrets/a": "alpha"})
 }
 
 func TestAKeyFileThatIsReplacedUnderTheAgentIsTakenOver(t *testing.T) {

@@ -42,7 +42,7 @@ var missing = map[string]string{
 	"ProtectControlGroups":     mounts + "; and the agent makes the pods' cgroups",
 	"ProtectHome":              mounts + "; and a pod may have a path below /home",
 	"ProtectHostname":          filter + "; runc names each sandbox",
-	"ProtectKernelLogs":        mounts + "; and a privileged pod may watch them",
+	"ProtectKernelLogs":        mounts + "; and the agent and privileged pods watch them",
 	"ProtectKernelModules":     mounts + "; and pods of storage and network load modules",
 	"ProtectKernelTunables":    mounts + "; and runc sets the pods' sysctls",
 	"ProtectProc":              mounts,
