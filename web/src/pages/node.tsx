@@ -5,6 +5,7 @@ import { ApiButton, CopyButton } from "../parts/commands";
 import { Conditions } from "../parts/conditions";
 import { EventList } from "../parts/events";
 import { Fact } from "../parts/fact";
+import { GarbageSection } from "../parts/garbage";
 import { Gauges } from "../parts/gauges";
 import { HealthIcon } from "../parts/icons";
 import { PodLink } from "../parts/pod_link";
@@ -46,6 +47,7 @@ export function NodePage() {
           <PodStates />
           <Trouble />
           <Busiest pods={usage.latest?.pods} />
+          <GarbageSection />
           <LastEvents />
         </div>
         <aside class="column-side">

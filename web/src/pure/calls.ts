@@ -39,6 +39,8 @@ export const getNode = (name: string) => read("/v1/node", "NodeService/GetNode",
 export const watchNode = (name: string) => watch(getNode(name), "/v1/node:watch", "NodeService/WatchNode");
 export const listCapabilities = () => read("/v1/node/capabilities", "NodeService/ListCapabilities", "");
 
+export const listGarbage = () => read("/v1/node/garbage", "NodeService/ListGarbage", "");
+
 const asQuery = ({ namespace, name }: Named) => `namespace=${namespace}&name=${name}`;
 
 export const watchUsage = (name: string) => usage(`kubectl top node ${name}`);
