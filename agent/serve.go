@@ -58,7 +58,7 @@ func expose(o Options, f facts, m memory, r runtime, p parts) (*api, error) {
 		Machine: server.Machine{
 			Containers: r.streams, Logs: m.files.Logs, Images: p.shelf, Stats: p.figures, Vitals: p.vitals,
 			Probes: p.prober.Counts, Alive: p.reconciler.Alive, SecretsKey: m.state.Secrets,
-			Garbage: listGarbage(p.reconciler.Garbage, p.shelf.Collector.Garbage),
+			Garbage: listGarbage(p.reconciler.Garbage, p.shelf.Collector.Garbage, r.own.Garbage),
 			Running: func(ctx context.Context) (map[node.Key]*node.Observed, error) { return r.pods.List(ctx, nil) },
 		},
 		Facts: known,

@@ -103,6 +103,15 @@ func (r *Runtime) Connect() func(sandbox string) error {
 	return r.network.Connect
 }
 
+// Garbage lists what the network still holds of pods that are gone. There is none if the runtime is not the agent's: its
+// network belongs to others.
+func (r *Runtime) Garbage(ctx context.Context) ([]node.Garbage, error) {
+	if r == nil {
+		return nil, nil
+	}
+	return r.network.Garbage(ctx, r.containerd.Sandboxes)
+}
+
 // Fault says what the network cannot do on this machine; it is empty if there is no such thing, or if the runtime is not
 // the agent's.
 func (r *Runtime) Fault() string {

@@ -9,7 +9,7 @@
 //	Follow --> lays the guard and the NetworkPolicies (policy) down again when these or pods' labels change
 //	Connect -> lets a pod that the plugins have connected onto the network
 //	Keep   --> sets up again what a reload of the firewall took away, opens host ports again,
-//	           and removes rules of host ports that lead to pods that are gone
+//	           and removes rules of host ports that lead to pods that are gone, and their addresses (left.go)
 //	Clean  --> closes the host ports of killed pods, removes the bridge and the tables
 //	Checks --> what all this needs of the machine
 //

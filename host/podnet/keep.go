@@ -3,6 +3,7 @@ package podnet
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"nodal/node"
 )
@@ -14,8 +15,8 @@ const (
 )
 
 // Keep lays down again what a reload of the machine's firewall or of its sysctls has taken from the pods' way out. It
-// removes rules of host ports that lead to pods that are gone, and opens closed ports of running pods again. It
-// returns the events to report. It changes nothing unless ours confirms, after the look, that the node still belongs to
+// removes rules of host ports that lead to pods that are gone, and opens closed ports of running pods again. Now and then
+// it gives back the addresses of pods that are gone. It returns the events to report. It changes nothing unless ours confirms, after the look, that the node still belongs to
 // this process: another process may be cleaning it.
 func (n *Network) Keep(ctx context.Context, ours func() bool, sandboxes Sandboxes) ([]node.Event, error) {
 	lost, err := n.lost()
@@ -43,7 +44,8 @@ func (n *Network) Keep(ctx context.Context, ours func() bool, sandboxes Sandboxe
 	if n.reopens {
 		events = append(events, n.keepPorts(ctx, sandboxes)...)
 	}
-	return events, nil
+	given, err := n.clearLeft(ctx, sandboxes, time.Now())
+	return append(events, given...), err
 }
 
 // repair lays the rules and sysctls down again.

@@ -87,6 +87,7 @@ type Network struct {
 	source  Source
 	cache   string // of the CNI library
 	ports   openPorts
+	left    left
 
 	connected connected
 }

@@ -26,15 +26,7 @@ func (n *Network) closePorts(ctx context.Context) error {
 	}
 	var errs []error
 	for id, c := range connections {
-		if c.ports {
-			if err := n.places.undoPort(ctx, id); err != nil {
-				errs = append(errs, err)
-				continue
-			}
-		}
-		for _, file := range c.files {
-			errs = append(errs, os.Remove(file))
-		}
+		errs = append(errs, n.disconnect(ctx, id, c))
 	}
 	return errors.Join(append(errs, removeIfEmpty(filepath.Join(n.cache, "results")), removeIfEmpty(n.cache))...)
 }

@@ -84,8 +84,8 @@ func condition(all []*runtimeapi.RuntimeCondition, name string) error {
 // sandboxWait limits how long the runtime may take to list its sandboxes.
 const sandboxWait = 10 * time.Second
 
-// sandboxes lists the runtime's sandboxes, and whether each is ready.
-func (r *Runtime) sandboxes(ctx context.Context) (map[string]bool, error) {
+// Sandboxes lists the runtime's sandboxes, and whether each is ready.
+func (r *Runtime) Sandboxes(ctx context.Context) (map[string]bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, sandboxWait)
 	defer cancel()
 	conn, err := grpc.NewClient(r.Endpoint(), grpc.WithTransportCredentials(insecure.NewCredentials()))

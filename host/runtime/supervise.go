@@ -184,7 +184,7 @@ func (r *Runtime) wait(ctx context.Context, tick <-chan time.Time) (ended string
 
 // keepNetwork repairs the network if others have removed parts of it.
 func (r *Runtime) keepNetwork(ctx context.Context) {
-	events, err := r.config.Network.Keep(ctx, r.owns, r.sandboxes)
+	events, err := r.config.Network.Keep(ctx, r.owns, r.Sandboxes)
 	if err != nil {
 		r.config.Log.Warn("cannot maintain the pods' network", "err", err)
 	}

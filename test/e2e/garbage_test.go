@@ -70,7 +70,11 @@ func TestGarbageIsListedWithItsReasonBeforeItGoes(t *testing.T) {
 	n.up()
 	n.apply(shell("beside", "exec sleep 1000").yaml())
 	n.apply(shell("crashing", "exit 1").yaml())
+	n.apply(web("web").yaml()) // leaves its image
 	n.waitRunning("beside")
+	n.waitRunning("web")
+	n.deletePod("web", "")
+	n.waitGone("web")
 
 	// The first run ends, and the second one too: the newest stays, and the other until it is old enough.
 	n.wait("crashing", "two runs of crashing", func(p *corev1.Pod) bool { return containerStatus(p, "main").RestartCount > 0 })

@@ -374,6 +374,15 @@ await story(async ({ context, page, origin, step }) => {
     await page.getByText("This node has no pods yet.").waitFor();
   });
 
+  await step("what has no use any more is listed before it goes", async () => {
+    await goTo("", "Garbage");
+    await page.getByText("What has no use any more").click();
+    const image = page.locator(".garbage-list tr", { hasText: IMAGE });
+    await image.getByText("no container and no pod uses it").waitFor();
+    await image.getByText("stays: the images' disk is").waitFor();
+    await accessible(page, "the garbage");
+  });
+
   await step("unused images are pruned", async () => {
     await page.getByRole("link", { name: "Images" }).click();
     await page.getByRole("button", { name: "Prune…" }).click();
