@@ -10,7 +10,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"nodal/server/auth"
 	"nodal/server/method"
 	"nodal/server/wire"
 )
@@ -20,7 +19,7 @@ import (
 func chains(
 	f Front, api []method.Method, log *slog.Logger,
 ) ([]grpc.UnaryServerInterceptor, []grpc.StreamServerInterceptor) {
-	rights, scopes := method.Rights(api), method.Scopes(api)
+	terms := method.Terms(api)
 	unary := func(
 		ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler,
 	) (resp any, err error) {
@@ -38,8 +37,8 @@ func chains(
 		}
 		return nil
 	}
-	return []grpc.UnaryServerInterceptor{f.Auth.Unary(rights), auth.ScopedUnary(scopes), unary, f.Trace.Unary},
-		[]grpc.StreamServerInterceptor{f.Auth.Stream(rights), auth.ScopedStream(scopes), stream, f.Trace.Stream}
+	return []grpc.UnaryServerInterceptor{f.Auth.Unary(terms), unary, f.Trace.Unary},
+		[]grpc.StreamServerInterceptor{f.Auth.Stream(terms), stream, f.Trace.Stream}
 }
 
 // recovered turns a panic into an error: one bad request must not end the agent.

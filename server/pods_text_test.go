@@ -77,9 +77,9 @@ func parsed(t *testing.T, text string) (value any) {
 }
 
 func TestTheTextOfAListNeedsTheRightOfTheList(t *testing.T) {
-	rights := method.Rights(methods(t))
-	text, list := rights[nodev1.PodsService_ListPodsText_FullMethodName], rights[nodev1.PodsService_ListPods_FullMethodName]
-	if text != list || text == "" {
-		t.Errorf("got the right %q, want %q", text, list)
+	terms := method.Terms(methods(t))
+	text, list := terms[nodev1.PodsService_ListPodsText_FullMethodName], terms[nodev1.PodsService_ListPods_FullMethodName]
+	if text != list || text.Verb == "" {
+		t.Errorf("got the terms %v, want %v", text, list)
 	}
 }

@@ -46,11 +46,11 @@ func routes(
 ) ([]route, error) {
 	var table []route
 	for _, k := range own {
-		audited := a.Audited(k.Right, auth.Scoped(k.Scope, k.Handler))
+		audited := a.Audited(k.Right, k.Handler)
 		if k.Body { // the audit log identifies the command in it
 			audited = wire.ReadBody(limits, audited)
 		}
-		table = append(table, route{k.Method, k.Pattern, k.Right, k.Scope, k.On, a.Kubelet(k.Right, audited)})
+		table = append(table, route{k.Method, k.Pattern, k.Right, k.Scope, k.On, a.Kubelet(auth.Terms{Verb: k.Right, Scope: k.Scope}, audited)})
 	}
 	for _, m := range api {
 		for _, p := range m.Paths {
@@ -58,7 +58,7 @@ func routes(
 			if err != nil {
 				return nil, err
 			}
-			guarded := a.BeforeBody(m.Right, m.Name, handler, forbidden)
+			guarded := a.BeforeBody(m.Terms(), m.Name, handler, forbidden)
 			table = append(table, route{p.Verb, p.Pattern, m.Right, m.Scope, m.On, guarded})
 		}
 	}
@@ -81,12 +81,12 @@ func (r router) serve(kind method.Listeners) http.Handler {
 	mux.Use(r.front.Requests.Count(upstream(kind), metrics.Routed(mux)))
 	mux.NotFound(notFound)
 	mux.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) { methodNotAllowed(mux, w, r) })
-	a := r.front.Auth
+	a, open := r.front.Auth, auth.Terms{Verb: auth.Read, Scope: auth.Everyone}
 	// The read-only port answers as upstream's does: its debugging handlers are off.
 	noDebugging := r.noDebugging && kind == method.Full || kind == method.ReadOnly
 	if noDebugging {
 		for _, path := range kubeletapi.Debugging() {
-			mux.Handle(path, a.Kubelet(auth.Read, a.Audited(auth.Read, http.HandlerFunc(kubeletapi.DebuggingDisabled))))
+			mux.Handle(path, a.Kubelet(open, a.Audited(auth.Read, http.HandlerFunc(kubeletapi.DebuggingDisabled))))
 		}
 	}
 	var served []route
@@ -101,7 +101,7 @@ func (r router) serve(kind method.Listeners) http.Handler {
 			mux.Method(rt.method, rt.pattern, rt.handler)
 		}
 	}
-	mux.Method(http.MethodGet, "/", a.Kubelet(auth.Read, a.Audited(auth.Read, index(served))))
+	mux.Method(http.MethodGet, "/", a.Kubelet(open, a.Audited(auth.Read, index(served))))
 	return mux
 }
 

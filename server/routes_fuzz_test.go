@@ -82,9 +82,9 @@ func (a *arrivals) local(api []method.Method, guard *auth.Authenticator) *inproc
 	stream := func(_ any, _ grpc.ServerStream, info *grpc.StreamServerInfo, _ grpc.StreamHandler) error {
 		return note(info.FullMethod)
 	}
-	rights := method.Rights(api)
-	conn := inproc.New([]grpc.UnaryServerInterceptor{guard.Unary(rights), unary},
-		[]grpc.StreamServerInterceptor{guard.Stream(rights), stream})
+	terms := method.Terms(api)
+	conn := inproc.New([]grpc.UnaryServerInterceptor{guard.Unary(terms), unary},
+		[]grpc.StreamServerInterceptor{guard.Stream(terms), stream})
 	newServices(Config{}.withDefaults(), nil).register(conn)
 	return conn
 }

@@ -81,7 +81,7 @@ func (s *Server) listeners(cfg Config, r router) {
 	s.full = sameOrigin(page.Front(signIn, cfg.Front.Auth.HTTP(r.serve(method.Full), refused)))
 	s.readOnly = localHost(page.Front(asViewer(dashboard.ReadOnlySession()), asViewer(r.serve(method.ReadOnly))))
 	s.healthz = localHost(asViewer(r.serve(method.Health)))
-	s.fallback = cfg.Front.Auth.HTTP(s.grpc, http.HandlerFunc(unauthenticatedCall))
+	s.fallback = cfg.Front.Auth.Calls(s.grpc, http.HandlerFunc(unauthenticatedCall))
 }
 
 // GRPC returns the native gRPC server.

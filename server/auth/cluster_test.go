@@ -71,7 +71,7 @@ func TestAClusterDecidesAboutItsUsers(t *testing.T) {
 				r.Header.Set("Authorization", "Bearer "+c.token)
 			}
 			w := httptest.NewRecorder()
-			f.HTTP(f.Kubelet(c.verb, ok)).ServeHTTP(w, r)
+			f.HTTP(f.Kubelet(Terms{Verb: c.verb}, ok)).ServeHTTP(w, r)
 			if w.Code != c.code || w.Body.String() != c.body {
 				t.Errorf("got %d %q, want %d %q", w.Code, w.Body, c.code, c.body)
 			}
@@ -100,7 +100,7 @@ func TestAClusterOpensOnlyReadingAndExecOfTheAPI(t *testing.T) {
 		{"a user of this machine is not the cluster's of that name", peer.NewContext(t.Context(), &peer.Peer{AuthInfo: SocketInfo{Identity: socket}}), "/t.T/Get", codes.PermissionDenied},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := f.Unary(verbs)(c.ctx, nil, &grpc.UnaryServerInfo{FullMethod: c.method},
+			_, err := f.Unary(terms)(c.ctx, nil, &grpc.UnaryServerInfo{FullMethod: c.method},
 				func(context.Context, any) (any, error) { return nil, nil })
 			if got := status.Code(err); got != c.want {
 				t.Errorf("got %v, want %v", err, c.want)

@@ -14,11 +14,21 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Unary authenticates, authorizes and audits unary calls. verbs maps each method's full
-// name, such as "/node.v1.PodService/GetPod", to its right. A method without one is denied.
-func (a *Authenticator) Unary(verbs map[string]Verb) grpc.UnaryServerInterceptor {
+// Terms are what a method or a path asks of its callers.
+type Terms struct {
+	Verb  Verb
+	Scope Scope
+}
+
+// Unary authenticates, authorizes and audits unary calls. methods maps each method's full
+// name, such as "/node.v1.PodService/GetPod", to its terms. A method without terms is denied.
+func (a *Authenticator) Unary(methods map[string]Terms) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-		ctx, c, err := a.admit(ctx, Call{Method: info.FullMethod, Message: req}, verbs)
+		terms := termsOf(info.FullMethod, methods)
+		ctx, c, err := a.admit(ctx, Call{Method: info.FullMethod, Message: req}, terms.Verb)
+		if err == nil {
+			err = a.confine(ctx, c, terms.Scope, namespaceIn(req))
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -47,9 +57,13 @@ func (a *Authenticator) Unary(verbs map[string]Verb) grpc.UnaryServerInterceptor
 
 // Stream is Unary for streams. It holds each identity to its number of them, and ends
 // those that outlive their credential.
-func (a *Authenticator) Stream(verbs map[string]Verb) grpc.StreamServerInterceptor {
+func (a *Authenticator) Stream(methods map[string]Terms) grpc.StreamServerInterceptor {
 	return func(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
-		ctx, c, err := a.admit(ss.Context(), Call{Method: info.FullMethod}, verbs)
+		terms := termsOf(info.FullMethod, methods)
+		ctx, c, err := a.admit(ss.Context(), Call{Method: info.FullMethod}, terms.Verb)
+		if err == nil && terms.Scope == WholeNode { // the others depend on the first message
+			err = a.confine(ctx, c, terms.Scope, "")
+		}
 		if err != nil {
 			return err
 		}
@@ -64,6 +78,9 @@ func (a *Authenticator) Stream(verbs map[string]Verb) grpc.StreamServerIntercept
 		ctx, note := withNote(ctx)
 		audited := &auditedStream{ServerStream: ss, ctx: ctx, begin: func(first any) (func(Ending), error) {
 			c.Message = first
+			if err := a.confine(ctx, c, terms.Scope, namespaceIn(first)); err != nil {
+				return nil, err
+			}
 			return a.begin(c)
 		}}
 		err = handler(srv, audited)
@@ -77,8 +94,8 @@ func (a *Authenticator) Stream(verbs map[string]Verb) grpc.StreamServerIntercept
 
 // admit identifies and authorizes the caller. A context that already carries an identity
 // keeps it: it comes from our own HTTP side, which has authenticated it.
-func (a *Authenticator) admit(ctx context.Context, c Call, verbs map[string]Verb) (context.Context, Call, error) {
-	c.Verb, c.Started = methodVerb(c.Method, verbs), time.Now()
+func (a *Authenticator) admit(ctx context.Context, c Call, verb Verb) (context.Context, Call, error) {
+	c.Verb, c.Started = verb, time.Now()
 	id, ok := From(ctx)
 	if !ok {
 		var err error
@@ -97,14 +114,21 @@ func (a *Authenticator) admit(ctx context.Context, c Call, verbs map[string]Verb
 	return ctx, c, nil
 }
 
-func methodVerb(method string, verbs map[string]Verb) Verb {
-	if verb, ok := verbs[method]; ok {
-		return verb
+// confine refuses a call that leaves the namespaces to which its caller is narrowed.
+func (a *Authenticator) confine(ctx context.Context, c Call, scope Scope, namespace string) error {
+	err := scope.permits(ctx, namespace)
+	if err != nil {
+		a.audit.Refuse(c, status.Code(err).String())
 	}
+	return err
+}
+
+// termsOf returns the terms of a method. They permit nothing if it has none.
+func termsOf(method string, methods map[string]Terms) Terms {
 	if isAboutService(method) {
-		return Read
+		return Terms{Read, Everyone}
 	}
-	return ""
+	return methods[method]
 }
 
 // isAboutService reports whether a method is about health or reflection. They describe the service itself, and every

@@ -11,17 +11,27 @@ import (
 	"strconv"
 	"time"
 
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
 
 // HTTP puts the caller's identity into the request's context and calls next. For a caller
 // without a valid credential it calls refused, which has to answer 401 with the words of Refused.
 func (a *Authenticator) HTTP(next, refused http.Handler) http.Handler {
+	return a.identifying(next, refused, methodOf, strconv.Itoa(http.StatusUnauthorized))
+}
+
+// Calls is HTTP for calls of gRPC that come by net/http. The audit log has them in the words of gRPC.
+func (a *Authenticator) Calls(next, refused http.Handler) http.Handler {
+	return a.identifying(next, refused, func(r *http.Request) string { return r.URL.Path }, codes.Unauthenticated.String())
+}
+
+func (a *Authenticator) identifying(next, refused http.Handler, name func(*http.Request) string, outcome string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		e := requestEvidence(r)
 		ctx, _, err := a.identified(r.Context(), e)
 		if err != nil {
-			a.audit.Refuse(Call{From: e.from(), Method: methodOf(r), Started: time.Now()}, strconv.Itoa(http.StatusUnauthorized))
+			a.audit.Refuse(Call{From: e.from(), Method: name(r), Started: time.Now()}, outcome)
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			refused.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), refusedKey{}, unauthorized(err))))
 			return
@@ -69,15 +79,20 @@ func requestEvidence(r *http.Request) evidence {
 // BeforeBody refuses a request whose caller may not call method, before its body is read: the
 // interceptors, which guard the method itself, run after that. A request without a body is
 // left to them.
-func (a *Authenticator) BeforeBody(verb Verb, method string, next http.Handler, refuse func(http.ResponseWriter, error)) http.Handler {
+func (a *Authenticator) BeforeBody(terms Terms, method string, next http.Handler, refuse func(http.ResponseWriter, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body == nil || r.Body == http.NoBody {
 			next.ServeHTTP(w, r)
 			return
 		}
-		if err := a.permit(r.Context(), verb, apiAccesses(verb)); err != nil {
+		err := a.permit(r.Context(), terms.Verb, apiAccesses(terms.Verb))
+		// A path that names no namespace may have it in its query, which the method reads.
+		if namespace := r.PathValue("namespace"); err == nil && (namespace != "" || terms.Scope == WholeNode) {
+			err = terms.Scope.permits(r.Context(), namespace)
+		}
+		if err != nil {
 			id, _ := From(r.Context())
-			c := Call{Identity: id, From: fromOf(r.Context()), Verb: verb, Method: method, Request: r, Started: time.Now()}
+			c := Call{Identity: id, From: fromOf(r.Context()), Verb: terms.Verb, Method: method, Request: r, Started: time.Now()}
 			a.audit.Refuse(c, status.Code(err).String())
 			if r.ProtoMajor == 1 {
 				w.Header().Set("Connection", "close") // net/http would read the body before it answers
@@ -90,11 +105,12 @@ func (a *Authenticator) BeforeBody(verb Verb, method string, next http.Handler, 
 }
 
 // Kubelet guards one of the kubelet's own paths, behind HTTP: it authorizes with
-// upstream's answers, bounds sessions and other requests that may last, and ends those that outlive their credential.
-// Requests of the API proper are guarded by the gRPC interceptors instead.
-func (a *Authenticator) Kubelet(verb Verb, next http.Handler) http.Handler {
+// upstream's answers, holds narrowed callers to their namespaces, bounds sessions and other requests that may last, and
+// ends those that outlive their credential. Requests of the API proper are guarded by the gRPC interceptors instead.
+func (a *Authenticator) Kubelet(terms Terms, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id, _ := From(r.Context())
+		verb := terms.Verb
 		asked := accesses(verb, r)
 		refused := func(status int, text string) {
 			a.audit.Refuse(kubeletCall(verb, r), strconv.Itoa(status))
@@ -106,6 +122,10 @@ func (a *Authenticator) Kubelet(verb Verb, next http.Handler) http.Handler {
 			return
 		case err != nil:
 			refused(http.StatusForbidden, forbidden(id, asked))
+			return
+		}
+		if err := terms.Scope.permits(r.Context(), r.PathValue("namespace")); err != nil {
+			refused(http.StatusForbidden, "Forbidden: "+err.Error())
 			return
 		}
 		if lasts(verb, r) {

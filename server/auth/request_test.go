@@ -57,7 +57,7 @@ func TestHTTPAnswersLikeUpstream(t *testing.T) {
 				r.Header.Set("Authorization", "Bearer "+c.token)
 			}
 			w := httptest.NewRecorder()
-			f.HTTP(f.Kubelet(c.verb, f.Audited(c.verb, ok))).ServeHTTP(w, r)
+			f.HTTP(f.Kubelet(Terms{Verb: c.verb}, f.Audited(c.verb, ok))).ServeHTTP(w, r)
 			if w.Code != c.code || w.Body.String() != c.body {
 				t.Errorf("got %d %q, want %d %q", w.Code, w.Body, c.code, c.body)
 			}
@@ -123,7 +123,7 @@ func TestAnUpgradeIsAuditedAs101(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	f.HTTP(f.Kubelet(Exec, f.Audited(Exec, upgrade))).ServeHTTP(hijacked{httptest.NewRecorder()}, r)
+	f.HTTP(f.Kubelet(Terms{Verb: Exec}, f.Audited(Exec, upgrade))).ServeHTTP(hijacked{httptest.NewRecorder()}, r)
 	kept.has(t, "end 101")
 }
 
@@ -132,9 +132,9 @@ func TestARequestThatCannotBeAuditedDoesNotRun(t *testing.T) {
 	ctx := NewContext(t.Context(), Identity{Name: "root", Role: RoleAdmin})
 	never := func() { t.Error("it ran") }
 	errs := map[string]error{}
-	_, errs["a call"] = f.Unary(verbs)(ctx, nil, &grpc.UnaryServerInfo{FullMethod: "/t.T/Apply"},
+	_, errs["a call"] = f.Unary(terms)(ctx, nil, &grpc.UnaryServerInfo{FullMethod: "/t.T/Apply"},
 		func(context.Context, any) (any, error) { never(); return nil, nil })
-	errs["a stream"] = f.Stream(verbs)(nil, stream{ctx: ctx}, &grpc.StreamServerInfo{FullMethod: "/t.T/Exec"},
+	errs["a stream"] = f.Stream(terms)(nil, stream{ctx: ctx}, &grpc.StreamServerInfo{FullMethod: "/t.T/Exec"},
 		func(_ any, ss grpc.ServerStream) error {
 			if err := ss.RecvMsg(nil); err != nil {
 				return err
@@ -161,7 +161,7 @@ func TestAStreamIsAuditedOnceWithItsFirstMessage(t *testing.T) {
 	ctx := NewContext(t.Context(), Identity{Name: "root", Role: RoleAdmin})
 	info := &grpc.StreamServerInfo{FullMethod: "/t.T/Exec"}
 	for _, messages := range []int{0, 2} {
-		err := f.Stream(verbs)(nil, stream{ctx: ctx}, info, func(_ any, ss grpc.ServerStream) error {
+		err := f.Stream(terms)(nil, stream{ctx: ctx}, info, func(_ any, ss grpc.ServerStream) error {
 			for range messages {
 				if err := ss.RecvMsg(nil); err != nil {
 					return err
@@ -178,7 +178,7 @@ func TestAStreamIsAuditedOnceWithItsFirstMessage(t *testing.T) {
 	}
 }
 
-var verbs = map[string]Verb{"/t.T/Get": Read, "/t.T/Apply": Write, "/t.T/Exec": Exec}
+var terms = map[string]Terms{"/t.T/Get": {Verb: Read}, "/t.T/Apply": {Verb: Write}, "/t.T/Exec": {Verb: Exec}}
 
 // incoming is the context of a call that offers a token or a certificate.
 func incoming(f *fixture, t *testing.T, how string) context.Context {
@@ -226,12 +226,12 @@ func TestCallsAreAdmittedByVerb(t *testing.T) {
 				}
 				return nil
 			}
-			_, err := f.Unary(verbs)(ctx, nil, &grpc.UnaryServerInfo{FullMethod: c.method},
+			_, err := f.Unary(terms)(ctx, nil, &grpc.UnaryServerInfo{FullMethod: c.method},
 				func(ctx context.Context, _ any) (any, error) { return nil, known(ctx) })
 			if got := status.Code(err); got != c.want {
 				t.Errorf("unary: got %v, want %v", err, c.want)
 			}
-			err = f.Stream(verbs)(nil, stream{ctx: ctx}, &grpc.StreamServerInfo{FullMethod: c.method},
+			err = f.Stream(terms)(nil, stream{ctx: ctx}, &grpc.StreamServerInfo{FullMethod: c.method},
 				func(_ any, ss grpc.ServerStream) error { return known(ss.Context()) })
 			if got := status.Code(err); got != c.want {
 				t.Errorf("stream: got %v, want %v", err, c.want)
@@ -254,7 +254,7 @@ func (s stream) RecvMsg(any) error        { return nil }
 func TestStreamsAreBoundedPerIdentity(t *testing.T) {
 	f := newFixture(t, func(c *Config) { c.MaxStreams = 2 })
 	open := func(who string, inside func()) error {
-		return f.Stream(verbs)(nil, stream{ctx: incoming(f, t, who)}, &grpc.StreamServerInfo{FullMethod: "/t.T/Get"},
+		return f.Stream(terms)(nil, stream{ctx: incoming(f, t, who)}, &grpc.StreamServerInfo{FullMethod: "/t.T/Get"},
 			func(any, grpc.ServerStream) error { inside(); return nil })
 	}
 	must := func(err error) {
@@ -282,7 +282,7 @@ func TestLogsAndProfilesOfTheKubeletsPathsCountAsStreams(t *testing.T) {
 	ask := func(path string, inside http.HandlerFunc) int {
 		w, r := httptest.NewRecorder(), httptest.NewRequest("GET", path, nil)
 		r.Header.Set("Authorization", "Bearer "+f.token(t, RoleViewer))
-		f.HTTP(f.Kubelet(Read, inside)).ServeHTTP(w, r)
+		f.HTTP(f.Kubelet(Terms{Verb: Read}, inside)).ServeHTTP(w, r)
 		return w.Code
 	}
 	never := func(http.ResponseWriter, *http.Request) { t.Error("a second stream ran") }

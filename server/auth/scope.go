@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -85,7 +83,7 @@ func (id Identity) narrowed() string {
 	return `"` + id.Name + `" may only act in namespace ` + strings.Join(id.Namespaces, ", ")
 }
 
-// permits judges a request that names a namespace, or none.
+// permits judges a request that names a namespace, or none. Without a scope it is about the whole node.
 func (s Scope) permits(ctx context.Context, namespace string) error {
 	switch {
 	case s == Everyone || s == Manifests:
@@ -96,55 +94,6 @@ func (s Scope) permits(ctx context.Context, namespace string) error {
 		return nil
 	}
 	return RequireNode(ctx)
-}
-
-// ScopedUnary holds narrowed callers to their namespaces. It stands behind Unary. A method without a scope is about the
-// whole node.
-func ScopedUnary(scopes map[string]Scope) grpc.UnaryServerInterceptor {
-	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-		if err := methodScope(info.FullMethod, scopes).permits(ctx, namespaceIn(req)); err != nil {
-			return nil, err
-		}
-		return handler(ctx, req)
-	}
-}
-
-// ScopedStream is ScopedUnary for streams. The first message of a client says what the stream is about.
-func ScopedStream(scopes map[string]Scope) grpc.StreamServerInterceptor {
-	return func(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
-		scope := methodScope(info.FullMethod, scopes)
-		if scope == WholeNode {
-			if err := RequireNode(ss.Context()); err != nil {
-				return err
-			}
-		}
-		return handler(srv, &scopedStream{ServerStream: ss, scope: scope})
-	}
-}
-
-func methodScope(method string, scopes map[string]Scope) Scope {
-	if isAboutService(method) {
-		return Everyone
-	}
-	if scope, ok := scopes[method]; ok {
-		return scope
-	}
-	return WholeNode
-}
-
-type scopedStream struct {
-	grpc.ServerStream
-	scope Scope
-	begun bool
-}
-
-// RecvMsg receives a message, and refuses the first one if it is about what the caller may not reach.
-func (s *scopedStream) RecvMsg(m any) error {
-	if err := s.ServerStream.RecvMsg(m); err != nil || s.begun {
-		return err
-	}
-	s.begun = true
-	return s.scope.permits(s.Context(), namespaceIn(m))
 }
 
 // namespaceIn returns the namespace that a request names.
@@ -178,15 +127,4 @@ func NamespaceField(request protoreflect.MessageDescriptor) []protoreflect.Field
 		return []protoreflect.FieldDescriptor{start, field}
 	}
 	return nil
-}
-
-// Scoped is ScopedUnary for one of the kubelet's own paths. It stands behind Kubelet.
-func Scoped(scope Scope, next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := scope.permits(r.Context(), r.PathValue("namespace")); err != nil {
-			writeText(w, http.StatusForbidden, "Forbidden: "+err.Error())
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
 }

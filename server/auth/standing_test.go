@@ -45,7 +45,7 @@ func (f *fixture) open(t *testing.T, r *http.Request) <-chan error {
 		<-r.Context().Done()
 		ended <- context.Cause(r.Context())
 	})
-	go f.HTTP(f.Kubelet(Exec, lasts)).ServeHTTP(httptest.NewRecorder(), r.WithContext(ctx))
+	go f.HTTP(f.Kubelet(Terms{Verb: Exec}, lasts)).ServeHTTP(httptest.NewRecorder(), r.WithContext(ctx))
 	return ended
 }
 
@@ -185,7 +185,7 @@ func TestAStreamOfARevokedTokenIsUnauthenticated(t *testing.T) {
 		f := newFixture(t, nil)
 		ended := make(chan error, 1)
 		go func() {
-			ended <- f.Stream(verbs)(nil, stream{ctx: incoming(f, t, "token viewer")}, &grpc.StreamServerInfo{FullMethod: "/t.T/Get"},
+			ended <- f.Stream(terms)(nil, stream{ctx: incoming(f, t, "token viewer")}, &grpc.StreamServerInfo{FullMethod: "/t.T/Get"},
 				func(_ any, ss grpc.ServerStream) error { <-ss.Context().Done(); return ss.Context().Err() })
 		}()
 		synctest.Wait()
@@ -205,7 +205,7 @@ func TestACommandToItsEndIsEndedWithItsToken(t *testing.T) {
 		ctx := incomingToken(t, f.created(t, NewToken{Name: "ci", Role: RoleOperator}))
 		ended := make(chan error, 1)
 		go func() {
-			_, err := f.Unary(verbs)(ctx, nil, &grpc.UnaryServerInfo{FullMethod: "/t.T/Exec"},
+			_, err := f.Unary(terms)(ctx, nil, &grpc.UnaryServerInfo{FullMethod: "/t.T/Exec"},
 				func(ctx context.Context, _ any) (any, error) { <-ctx.Done(); return nil, ctx.Err() })
 			ended <- err
 		}()

@@ -142,7 +142,7 @@ func TestAnExpiredTokenIsRefusedAndSaysSo(t *testing.T) {
 		ask := func(token string) *httptest.ResponseRecorder {
 			r, w := httptest.NewRequest("GET", "/pods", nil), httptest.NewRecorder()
 			r.Header.Set("Authorization", "Bearer "+token)
-			f.Authenticator.HTTP(f.Kubelet(Read, http.NotFoundHandler()), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			f.Authenticator.HTTP(f.Kubelet(Terms{Verb: Read}, http.NotFoundHandler()), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				writeText(w, http.StatusUnauthorized, Refused(r))
 			})).ServeHTTP(w, r)
 			return w
@@ -158,7 +158,7 @@ func TestAnExpiredTokenIsRefusedAndSaysSo(t *testing.T) {
 		if got := ask(secret[:len(secret)-1] + "!"); got.Body.String() != "Unauthorized" {
 			t.Errorf("another secret is told %q", got.Body)
 		}
-		_, _, err := f.admit(incomingToken(t, secret), Call{Method: "/t.T/Get"}, verbs)
+		_, _, err := f.admit(incomingToken(t, secret), Call{Method: "/t.T/Get"}, terms["/t.T/Get"].Verb)
 		if status.Code(err) != codes.Unauthenticated || !strings.Contains(err.Error(), why) {
 			t.Errorf("over gRPC: %v, want Unauthenticated and %q", err, why)
 		}

@@ -84,23 +84,17 @@ func All() ([]Method, error) {
 	return all, failed
 }
 
-// Rights maps each method's full name to the right that it needs.
-func Rights(all []Method) map[string]auth.Verb {
-	rights := map[string]auth.Verb{}
+// Terms maps each method's full name to what it asks of its callers.
+func Terms(all []Method) map[string]auth.Terms {
+	terms := map[string]auth.Terms{}
 	for _, m := range all {
-		rights[m.Name] = m.Right
+		terms[m.Name] = m.Terms()
 	}
-	return rights
+	return terms
 }
 
-// Scopes maps each method's full name to its scope.
-func Scopes(all []Method) map[string]auth.Scope {
-	scopes := map[string]auth.Scope{}
-	for _, m := range all {
-		scopes[m.Name] = m.Scope
-	}
-	return scopes
-}
+// Terms returns what the method asks of its callers.
+func (m Method) Terms() auth.Terms { return auth.Terms{Verb: m.Right, Scope: m.Scope} }
 
 // read returns a method of the protos. It has to state its right, its listeners and its scope.
 func read(d protoreflect.MethodDescriptor) (Method, error) {

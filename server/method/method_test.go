@@ -18,11 +18,8 @@ func TestEveryMethodStatesItsRightItsListenersAndItsScope(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := len(Rights(all)), len(all); got != want || want == 0 {
-		t.Errorf("got rights of %d methods, want those of %d", got, want)
-	}
-	if got, want := len(Scopes(all)), len(all); got != want {
-		t.Errorf("got scopes of %d methods, want those of %d", got, want)
+	if got, want := len(Terms(all)), len(all); got != want || want == 0 {
+		t.Errorf("got terms of %d methods, want those of %d", got, want)
 	}
 }
 
