@@ -27,7 +27,10 @@ type auditLines struct {
 
 var _ audit.File = (*auditLines)(nil)
 
-var errDiskFull = errors.New(`audit log "/audit.log": write: no space left on device`)
+var (
+	errDiskFull   = errors.New(`audit log "/audit.log": write: no space left on device`)
+	errDiskBroken = errors.New(`audit log "/audit.log": write: input/output error`)
+)
 
 func (l *auditLines) Append(line []byte) error {
 	l.mu.Lock()
@@ -41,6 +44,18 @@ func (l *auditLines) Append(line []byte) error {
 	l.lines = append(l.lines, bytes.Clone(line))
 	l.bell.Ring()
 	return nil
+}
+
+// AppendReserved takes a line also where Append refuses it because the disk is full.
+func (l *auditLines) AppendReserved(line []byte) (int, error) {
+	if err := l.Append(line); !errors.Is(err, errDiskFull) {
+		return 0, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines = append(l.lines, bytes.Clone(line))
+	l.bell.Ring()
+	return 0, nil
 }
 
 func (l *auditLines) Backward(visit func([]byte) bool) (uint64, error) {

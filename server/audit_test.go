@@ -59,7 +59,7 @@ func TestWithoutALogNothingChangesAndReadsGoOn(t *testing.T) {
 	n.apply(t, secretOf("s"))
 	n.run(t, "kept", node.ContainerRunning)
 	file.take()
-	file.setBroken(errDiskFull)
+	file.setBroken(errDiskBroken)
 	for _, c := range []struct {
 		method, path, body string
 		want               int
@@ -78,7 +78,7 @@ func TestWithoutALogNothingChangesAndReadsGoOn(t *testing.T) {
 		{"GET", "/containerLogs/default/kept/main", "", 200},
 	} {
 		got := n.do(t, c.method, c.path, c.body)
-		if got.status != c.want || c.want == 503 && !strings.Contains(got.body, "no space left on device; the node changes nothing") {
+		if got.status != c.want || c.want == 503 && !strings.Contains(got.body, "input/output error; the node changes nothing") {
 			t.Errorf("%s %s: got %d %s, want %d", c.method, c.path, got.status, got.body, c.want)
 		}
 	}
@@ -91,6 +91,36 @@ func TestWithoutALogNothingChangesAndReadsGoOn(t *testing.T) {
 	all := file.take()
 	if len(all) != 3 || all[1].Stage != entries.LeftOut || all[1].LeftOut < 8 {
 		t.Errorf("after that: got %+v, want a number of lost entries after the first", all)
+	}
+}
+
+// Whatever has filled the disk, its pods and images can be deleted, and a stolen token revoked.
+func TestAFullDiskRefusesNothingThatTakesAway(t *testing.T) {
+	n, file := newAudited(t, true)
+	n.apply(t, manifestOf("kept"))
+	n.apply(t, secretOf("s"))
+	file.take()
+	file.setBroken(errDiskFull)
+	for _, c := range []struct {
+		method, path, body string
+		want               int
+	}{
+		{"POST", "/v1/manifests", manifestOf("late"), 503},
+		{"POST", "/v1/tokens", `{"name": "late", "role": "viewer"}`, 503},
+		{"POST", "/v1/namespaces/default/pods/kept:restart", "{}", 503},
+		{"DELETE", "/v1/tokens/none", "", 404},
+		{"POST", "/v1/certificates/none:revoke", "{}", 400},
+		{"DELETE", "/v1/namespaces/default/secrets/s", "", 200},
+		{"DELETE", "/v1/manifests", manifestOf("kept"), 200},
+	} {
+		got := n.do(t, c.method, c.path, c.body)
+		if got.status != c.want {
+			t.Errorf("%s %s: got %d %s, want %d", c.method, c.path, got.status, got.body, c.want)
+		}
+		all := file.take()
+		if c.want == 503 && len(all) != 0 || c.want != 503 && (len(all) != 2 || all[0].Stage != entries.Received || all[1].Stage != entries.Done) {
+			t.Errorf("%s %s: got the entries %+v", c.method, c.path, all)
+		}
 	}
 }
 

@@ -9,7 +9,11 @@
 //
 // A write that fails leaves no part of its line. A part that a crash has left ends with the next line. The next Append
 // opens the file again if it was moved or removed, so that a repaired disk needs no restart. Some space is reserved
-// ahead: on a full disk the next few hundred lines still fit, so that pods can be deleted to free space.
+// ahead: on a full disk the next few hundred lines still fit.
+//
+// After that AppendReserved still takes lines, for requests that free space: they wait in audit.log.spare, a file of a
+// fixed size that overwrites its own oldest lines, and go to the log, in their order, with the next line that the disk
+// takes. The log itself loses nothing: to fill a disk must not be a way to remove a trace.
 //
 // Followers read the latest lines from memory (recent.go). A follower that is too slow is told so.
 //

@@ -1,6 +1,7 @@
 package auditfile
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -33,11 +34,12 @@ type File struct {
 	size     int64
 	reserved int64 // the end of the reserved space
 	torn     bool  // the file ends within a line
+	spare    spare // for lines that are not in the file yet
 	recent   recent
 }
 
 // New returns a file that is opened by its first line.
-func New(cfg Config) *File { return &File{cfg: cfg} }
+func New(cfg Config) *File { return &File{cfg: cfg, spare: spare{path: cfg.Path + ".spare"}} }
 
 // Prepare makes the directory of the file, and opens it. An error is not final: Append tries again.
 func (f *File) Prepare() error {
@@ -57,20 +59,50 @@ func (f *File) Prepare() error {
 func (f *File) Append(line []byte) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	text := make([]byte, 0, len(line)+2)
-	err := f.ready(int64(len(line)) + 2)
-	if err == nil {
-		if f.torn {
-			text = append(text, '\n')
-		}
-		err = f.write(append(append(text, line...), '\n'))
-	}
-	if err != nil {
+	if err := f.append(line); err != nil {
 		return f.failed(err)
 	}
+	f.tell(line)
+	return nil
+}
+
+// AppendReserved is Append for a line that a full disk must not refuse. If it does, the line waits in the spare room,
+// where it may overwrite the oldest of those that wait; their number is returned.
+func (f *File) AppendReserved(line []byte) (displaced int, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	err = f.append(line)
+	if full := errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT); full && f.spare.file != nil {
+		displaced, err = f.spare.add(line)
+	}
+	if err != nil {
+		return displaced, f.failed(err)
+	}
+	f.tell(line)
+	return displaced, nil
+}
+
+// append adds a line to the file, behind those that have waited for it.
+func (f *File) append(line []byte) error {
+	waited := f.spare.lines()
+	text := append(bytes.Join(append(waited, line), []byte("\n")), '\n')
+	if err := f.ready(int64(len(text)) + 1); err != nil {
+		return err
+	}
+	if f.torn {
+		text = append([]byte("\n"), text...)
+	}
+	if err := f.write(text); err != nil {
+		return err
+	}
+	f.spare.clear()
+	return nil
+}
+
+// tell passes a line that was kept to followers.
+func (f *File) tell(line []byte) {
 	f.recent.add(line)
 	f.bell.Ring()
-	return nil
 }
 
 func (f *File) failed(err error) error { return fmt.Errorf("audit log %q: %w", f.cfg.Path, cause(err)) }
@@ -113,12 +145,14 @@ func (f *File) ready(more int64) error {
 }
 
 // isPresent reports whether the path still leads to the open file.
-func (f *File) isPresent() bool {
-	now, err := os.Lstat(f.cfg.Path)
+func (f *File) isPresent() bool { return samePlace(f.open, f.cfg.Path) }
+
+func samePlace(file *os.File, path string) bool {
+	now, err := os.Lstat(path)
 	if err != nil {
 		return false
 	}
-	opened, err := f.open.Stat()
+	opened, err := file.Stat()
 	return err == nil && os.SameFile(now, opened)
 }
 
@@ -151,6 +185,7 @@ func (f *File) openFile() error {
 		}
 	}
 	f.open, f.size, f.reserved, f.torn = opened, info.Size(), 0, last[0] != '\n'
+	_ = f.spare.prepare() // without it a full disk refuses every line
 	return nil
 }
 

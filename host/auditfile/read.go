@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 )
 
 // part is one file as it was at one moment.
@@ -16,12 +17,17 @@ type part struct {
 // Backward calls visit with each line, the newest first, until visit returns false. It returns the position from which
 // After goes on. A line that was cut by a crash is visited like the others.
 func (f *File) Backward(visit func(line []byte) bool) (next uint64, err error) {
-	parts, next, err := f.parts()
+	parts, waiting, next, err := f.parts()
 	defer func() {
 		for _, p := range parts {
 			_ = p.file.Close() // it was only read
 		}
 	}()
+	for _, line := range slices.Backward(waiting) {
+		if !visit(line) {
+			return next, err
+		}
+	}
 	for _, p := range parts {
 		more, failed := backward(p.file, p.size, visit)
 		if failed != nil || !more {
@@ -31,25 +37,27 @@ func (f *File) Backward(visit func(line []byte) bool) (next uint64, err error) {
 	return next, err
 }
 
-// parts opens all files, the newest first, between two lines. They stay readable while the log is rotated.
-func (f *File) parts() (parts []part, next uint64, err error) {
+// parts opens all files, the newest first, between two lines. They stay readable while the log is rotated. The lines
+// that wait for a full disk are newer.
+func (f *File) parts() (parts []part, waiting [][]byte, next uint64, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	waiting = f.spare.lines()
 	for age := range f.cfg.Backups + 1 {
 		file, err := os.Open(f.backup(age))
 		if errors.Is(err, os.ErrNotExist) {
 			continue
 		}
 		if err != nil {
-			return parts, f.recent.end, f.failed(err)
+			return parts, waiting, f.recent.end, f.failed(err)
 		}
 		info, err := file.Stat()
 		if err != nil {
-			return parts, f.recent.end, f.failed(errors.Join(err, file.Close()))
+			return parts, waiting, f.recent.end, f.failed(errors.Join(err, file.Close()))
 		}
 		parts = append(parts, part{file, info.Size()})
 	}
-	return parts, f.recent.end, nil
+	return parts, waiting, f.recent.end, nil
 }
 
 const (

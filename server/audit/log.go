@@ -29,6 +29,8 @@ type Config struct {
 type File interface {
 	// Append adds a line whole, or returns an error.
 	Append(line []byte) error
+	// AppendReserved is Append for a line that a full disk must not refuse. It may displace older ones of that kind.
+	AppendReserved(line []byte) (displaced int, err error)
 	// Backward visits the lines, the newest first. The position that it returns is for After.
 	Backward(visit func(line []byte) bool) (next uint64, err error)
 	// After returns the lines after a position. It reports false if some of them are gone.
@@ -45,7 +47,8 @@ type Log struct {
 
 	mu        sync.Mutex
 	last      uint64 // id
-	lost      int64  // entries that could not be written since the last that could
+	lost      int64  // entries that are missing since the last that says so
+	failing   bool   // the log says that entries cannot be written
 	strangers audit.Flood
 	known     audit.Flood
 	counting  bool // a timer will write the numbers of refused requests
@@ -68,7 +71,7 @@ func New(cfg Config) (*Log, error) {
 	return l, nil
 }
 
-const notWritten = "they could not be written"
+const notWritten = "they could not be kept"
 
 // Begin writes that a request is about to run. The error is for a request that must not run without an entry.
 func (l *Log) Begin(c auth.Call) (func(auth.Ending), error) {
@@ -79,13 +82,18 @@ func (l *Log) Begin(c auth.Call) (func(auth.Ending), error) {
 	}
 	e := asked.entry(c, l.find, level)
 	e.ID, e.Time, e.Stage, e.Decision = l.nextID(), c.Started, audit.Received, audit.Allowed
-	if err := l.write(e); err != nil && asked.needed && !l.cfg.LetThrough {
+	write := l.write
+	if l.methods[c.Method].Frees {
+		write = l.writeReserved
+	}
+	if err := write(e); err != nil && asked.needed && !l.cfg.LetThrough {
 		return nil, fmt.Errorf("%w; the node changes nothing, runs no command and shows no Secret until it can be "+
-			"written: free space or mend its directory, or start the kubelet with --audit-on-failure=allow", err)
+			"written: delete pods, objects or images, which a full disk does not refuse, or mend its directory, "+
+			"or start the kubelet with --audit-on-failure=allow", err)
 	}
 	return func(end auth.Ending) {
 		// The request has run, so an error is too late for its caller. The next request meets it.
-		_ = l.write(answered(e, end, l.find, time.Now()))
+		_ = write(answered(e, end, l.find, time.Now()))
 	}, nil
 }
 
@@ -110,15 +118,26 @@ func (l *Log) nextID() string {
 
 // write appends an entry. After a time without success it also appends how many entries are missing.
 func (l *Log) write(e audit.Entry) error {
+	return l.append(e, func(line []byte) (int, error) { return 0, l.cfg.File.Append(line) })
+}
+
+// writeReserved is write for a request that frees space.
+func (l *Log) writeReserved(e audit.Entry) error { return l.append(e, l.cfg.File.AppendReserved) }
+
+func (l *Log) append(e audit.Entry, add func(line []byte) (displaced int, err error)) error {
 	e.Time = e.Time.UTC()
+	displaced := 0
 	line, err := l.cfg.Fields.Keep(e).Line()
 	if err == nil {
-		err = l.cfg.File.Append(line)
+		displaced, err = add(line)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.lost += int64(displaced)
 	if err != nil {
-		if l.lost++; l.lost == 1 {
+		l.lost++
+		if !l.failing {
+			l.failing = true
 			l.cfg.Log.Error("cannot write the audit log", "err", err, "refusesChanges", !l.cfg.LetThrough)
 		}
 		return err
@@ -127,7 +146,7 @@ func (l *Log) write(e audit.Entry) error {
 		missing := audit.Entry{Time: time.Now().UTC(), Stage: audit.LeftOut, LeftOut: l.lost, Reason: notWritten}
 		if line, err := missing.Line(); err == nil && l.cfg.File.Append(line) == nil {
 			l.cfg.Log.Info("the audit log can be written again", "entriesLost", l.lost)
-			l.lost = 0
+			l.lost, l.failing = 0, false
 		}
 	}
 	return nil

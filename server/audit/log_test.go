@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node/audit"
 	"nodal/server/auth"
 )
@@ -20,6 +21,8 @@ type lines struct {
 	mu     sync.Mutex
 	all    []audit.Entry
 	broken error
+
+	displaced int // by each reserved line
 }
 
 func (l *lines) Append(line []byte) error {
@@ -35,6 +38,9 @@ func (l *lines) Append(line []byte) error {
 	l.all = append(l.all, e)
 	return nil
 }
+
+// AppendReserved displaces lines that wait, if the test says so.
+func (l *lines) AppendReserved(line []byte) (int, error) { return l.displaced, l.Append(line) }
 
 // entries returns what was written so far.
 func (l *lines) entries() []audit.Entry {
@@ -127,6 +133,19 @@ func TestAFailureIsLoggedOnceAndCounted(t *testing.T) {
 	}
 	if got := file.entries(); len(got) != 2 || got[1].Stage != audit.LeftOut || got[1].LeftOut != 5 || got[1].Reason != notWritten {
 		t.Errorf("got %+v, want the number of lost entries", got)
+	}
+}
+
+func TestEntriesThatWereDisplacedAreCounted(t *testing.T) {
+	l, file, _ := newLog(t, nil)
+	file.displaced = 3
+	c := auth.Call{Verb: auth.Write, Method: nodev1.PodsService_DeletePod_FullMethodName, Message: &nodev1.DeletePodRequest{Namespace: "a", Name: "b"}}
+	if _, err := l.Begin(c); err != nil {
+		t.Fatal(err)
+	}
+	got := file.entries()
+	if len(got) != 2 || got[1].Stage != audit.LeftOut || got[1].LeftOut != 3 {
+		t.Errorf("got %+v, want the entry and the number of those that it has displaced", got)
 	}
 }
 

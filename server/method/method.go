@@ -50,6 +50,7 @@ type Method struct {
 	On      Listeners
 	Kind    string // of the objects that it is about; empty if the request says it
 	Changes bool   // something on the node, or runs a command
+	Frees   bool   // takes something away: a full disk must not refuse it
 	Paths   []Path // none if it is served over gRPC alone
 	Stream  bool   // sends or takes more than one message
 }
@@ -117,6 +118,7 @@ func read(d protoreflect.MethodDescriptor) (Method, error) {
 		return m, fmt.Errorf("method %s: no kind of object is stated; add option (node.v1.kind) to its service", m.Name)
 	}
 	m.Changes = m.Right != auth.Read && !slices.ContainsFunc(m.Paths, func(p Path) bool { return p.Verb == http.MethodGet })
+	m.Frees = m.Changes && takesAway(string(d.Name()))
 	if m.Scope, known = scopeOf(options); !known {
 		return m, fmt.Errorf("method %s: no scope is stated; add option (node.v1.scope) to its proto", m.Name)
 	}
@@ -128,6 +130,12 @@ func read(d protoreflect.MethodDescriptor) (Method, error) {
 		return m, fmt.Errorf("method %s: the read-only port asks for no credential and cannot serve right %q; use LISTENERS_FULL", m.Name, m.Right)
 	}
 	return m, nil
+}
+
+func takesAway(method string) bool {
+	return slices.ContainsFunc([]string{"Delete", "Remove", "Prune", "Revoke"}, func(word string) bool {
+		return strings.HasPrefix(method, word)
+	})
 }
 
 // kindOf returns the kind that a service is about. A service may leave it out if its requests say it.

@@ -23,6 +23,24 @@ func TestEveryMethodStatesItsRightItsListenersAndItsScope(t *testing.T) {
 	}
 }
 
+func TestWhatTakesSomethingAwayIsKnown(t *testing.T) {
+	all, err := All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var frees []string
+	for _, m := range all {
+		if m.Frees {
+			frees = append(frees, m.Name[strings.LastIndexByte(m.Name, '/')+1:])
+		}
+	}
+	want := "RevokeCertificate DeleteClusterTrustBundle DeleteConfigMap PruneImages RemoveImage Delete DeleteObject " +
+		"DeletePersistentVolumeClaim DeletePersistentVolume DeletePod DeleteRuntimeClass DeleteSecret RevokeToken"
+	if got := strings.Join(frees, " "); got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+}
+
 func TestAMethodThatDoesNotStateHowItIsGuardedIsRefused(t *testing.T) {
 	options := func(right nodev1.Right, on nodev1.Listeners, scope nodev1.Scope) *descriptorpb.MethodOptions {
 		o := &descriptorpb.MethodOptions{}

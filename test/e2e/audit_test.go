@@ -195,6 +195,7 @@ func (n *node) auditShown(uid string) {
 func TestWithoutAnAuditLogNothingChanges(t *testing.T) {
 	claim.Shows(t, "Access",
 		"while the audit log cannot be written, changes and commands are refused and reads go on; once it can be, all goes on without a restart",
+		"a full disk refuses no deletion and no revocation, and each has its entries",
 		"a crash between the entries of a request leaves one without an outcome, and the next agent goes on in the same file",
 		"the audit log is rotated by size and bounded in number",
 	)
@@ -203,7 +204,7 @@ func TestWithoutAnAuditLogNothingChanges(t *testing.T) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=64k"); err != nil {
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=512k"); err != nil {
 		t.Fatal(err)
 	}
 	mounted := true
@@ -221,9 +222,10 @@ func TestWithoutAnAuditLogNothingChanges(t *testing.T) {
 	n.up()
 	n.apply(shell("box", "exec sleep 1000").yaml())
 	n.waitRunning("box")
+	n.apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: large}}")
 	filler := fill(t, dir)
 	refused := answer{}
-	for range 200 { // until the last page of the file is full
+	for range 1000 { // until the last page of the file is full
 		if refused = n.curl("/v1/node/loglevel", "-X", "PUT", "-d", `{"verbosity": 2}`); refused.code != 200 {
 			break
 		}
@@ -233,7 +235,7 @@ func TestWithoutAnAuditLogNothingChanges(t *testing.T) {
 	}
 	for _, got := range []answer{
 		n.curl("/v1/manifests", "--data-binary", web("late").yaml()),
-		n.curl("/v1/namespaces/default/pods/box", "-X", "DELETE"),
+		n.curl("/v1/namespaces/default/pods/box:restart", "-X", "POST", "-d", "{}"),
 		n.curl("/run/default/box/main", "-d", "cmd=true"),
 		n.curl("/exec/default/box/main?command=true&output=1"),
 	} {
@@ -241,8 +243,16 @@ func TestWithoutAnAuditLogNothingChanges(t *testing.T) {
 			t.Errorf("got %s, want 503", got)
 		}
 	}
-	if got := n.grpcurl("node.v1.PodsService/DeletePod", `{"namespace": "default", "name": "box"}`); !strings.Contains(got.body, "Unavailable") {
+	if got := n.grpcurl("node.v1.PodsService/RestartPod", `{"namespace": "default", "name": "box"}`); !strings.Contains(got.body, "Unavailable") {
 		t.Errorf("over gRPC: got %s, want Unavailable", got)
+	}
+	for range 500 { // more than was reserved
+		if got := n.curl("/v1/tokens/none", "-X", "DELETE"); got.code != 404 {
+			t.Fatalf("a revocation on a full disk: got %s, want that there is no such token", got)
+		}
+	}
+	if got := n.curl("/v1/namespaces/default/configmaps/large", "-X", "DELETE"); got.code != 200 {
+		t.Errorf("a deletion on a full disk: got %s", got)
 	}
 	for _, path := range []string{"/v1/pods", "/pods", "/v1/audit", "/containerLogs/default/box/main"} {
 		if got := n.curl(path); got.code != 200 {
@@ -262,6 +272,7 @@ func TestWithoutAnAuditLogNothingChanges(t *testing.T) {
 		}
 		return false
 	})
+	n.auditedMethod("ConfigMapsService/DeleteConfigMap")
 	unmount() // the path leads to another directory now
 	n.curl("/v1/node/loglevel", "-X", "PUT", "-d", `{"verbosity": 2}`)
 	n.auditedMethod("SetLogLevel")
