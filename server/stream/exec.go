@@ -83,6 +83,9 @@ func (s spdy) ExecInContainer(ctx context.Context, _, _, _ string, _ []string, i
 	if context.Cause(ctx) == errGone {
 		return nil // the client is gone, which is no failure
 	}
+	if why := revoked(ctx); why != nil {
+		return why
+	}
 	if failed == nil && exit != 0 {
 		return utilexec.CodeExitError{Err: errors.New("the command failed"), Code: int(exit)}
 	}

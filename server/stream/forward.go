@@ -16,6 +16,7 @@ import (
 	"k8s.io/cri-streaming/pkg/streaming/remotecommand"
 	"k8s.io/streaming/pkg/httpstream"
 	framing "k8s.io/streaming/pkg/httpstream/spdy"
+	"k8s.io/streaming/pkg/httpstream/wsstream"
 )
 
 // Forwarder connects a client with a port until either closes the connection.
@@ -27,6 +28,7 @@ type Forwarder func(ctx context.Context, port int32, client io.ReadWriter) error
 func Forward(w http.ResponseWriter, r *http.Request, idle time.Duration, forward Forwarder) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
+	end := &farewell{ctx: ctx}
 	if slices.Contains(websocket.Subprotocols(r), portforward.WebsocketsSPDYTunnelingPortForwardV1) {
 		tunnel, err := openTunnel(w, r)
 		if err != nil {
@@ -34,34 +36,89 @@ func Forward(w http.ResponseWriter, r *http.Request, idle time.Duration, forward
 			return
 		}
 		defer tunnel.Close()
-		w, r = tunnelled{tunnel}, asSPDY(r)
+		w, r, end.around = tunnelled{tunnel}, asSPDY(r), func() webSocket { return tunnel }
+	} else if wsstream.IsWebSocketRequest(r) {
+		ws := &closing{ResponseWriter: w}
+		w, end.around = ws, func() webSocket { return ws.frames }
 	}
-	w = bounded{w, ctx}
+	w = bounded{w, end}
 	options, err := portforward.NewV4Options(r)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	one := func(port int32, client io.ReadWriter) error { return forward(ctx, port, client) }
+	one := func(port int32, client io.ReadWriter) error {
+		err := forward(ctx, port, client)
+		if why := revoked(ctx); why != nil {
+			err = why
+		}
+		return err
+	}
 	portforward.ServePortForward(w, r, forwarder(one), "", "", options, idle,
 		remotecommand.DefaultStreamCreationTimeout, portforward.SupportedProtocols)
 }
 
 // openTunnel accepts a WebSocket in which the client speaks SPDY.
-func openTunnel(w http.ResponseWriter, r *http.Request) (net.Conn, error) {
+func openTunnel(w http.ResponseWriter, r *http.Request) (*tunnel, error) {
 	upgrader := websocket.Upgrader{Subprotocols: []string{portforward.WebsocketsSPDYTunnelingPortForwardV1}}
 	connection, err := upgrader.Upgrade(w, r, nil)
 	if err != nil {
 		return nil, err
 	}
-	return client.NewTunnelingConnection("server", connection), nil
+	return &tunnel{client.NewTunnelingConnection("server", connection), connection}, nil
+}
+
+// tunnel is a WebSocket in which the client speaks SPDY.
+type tunnel struct {
+	net.Conn
+	ws *websocket.Conn
+}
+
+// because does nothing: SPDY does not close the WebSocket.
+func (t *tunnel) because(string) {}
+
+// closeWith says why the connection ends.
+func (t *tunnel) closeWith(why string) {
+	message := websocket.FormatCloseMessage(policyViolation, why[:min(len(why), maxReason)])
+	_ = t.ws.WriteControl(websocket.CloseMessage, message, time.Now().Add(lastWords)) // a client that is gone needs no reason
+}
+
+// farewell ends a connection with its context. If the caller may no longer have it, each forwarded connection says so
+// first, and then the WebSocket around them.
+type farewell struct {
+	ctx    context.Context
+	around func() webSocket // nil without one
+}
+
+// webSocket is one that can say why it is closed.
+type webSocket interface {
+	because(why string) // if the library closes it
+	closeWith(why string)
+}
+
+var _, _ webSocket = (*frames)(nil), (*tunnel)(nil)
+
+func (f *farewell) end(conn net.Conn) {
+	defer conn.Close()
+	why := revoked(f.ctx)
+	if why == nil {
+		return
+	}
+	if f.around != nil {
+		f.around().because(why.Error())
+	}
+	time.Sleep(lastWords / 10) // the library sends the error of each connection after its Forwarder has returned
+	if f.around != nil {
+		f.around().closeWith(why.Error())
+		time.Sleep(lastWords / 10) // what the client has sent meanwhile would discard the reason
+	}
 }
 
 // bounded is a response whose hijacked connection is closed with the context. The library waits for the client to do
 // so, and would take further connections until then.
 type bounded struct {
 	http.ResponseWriter
-	ctx context.Context
+	end *farewell
 }
 
 var _ http.Hijacker = bounded{}
@@ -69,7 +126,7 @@ var _ http.Hijacker = bounded{}
 func (b bounded) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, buffered, err := http.NewResponseController(b.ResponseWriter).Hijack()
 	if err == nil {
-		context.AfterFunc(b.ctx, func() { conn.Close() })
+		context.AfterFunc(b.end.ctx, func() { b.end.end(conn) })
 	}
 	return conn, buffered, err
 }

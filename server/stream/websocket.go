@@ -3,6 +3,7 @@ package stream
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -40,15 +41,17 @@ func overWebSocket(w http.ResponseWriter, r *http.Request, wanted Wanted, idle t
 		wsstream.Base64ChannelWebSocketProtocol: {Binary: false, Channels: channels},
 	})
 	conn.SetIdleTimeout(idle)
-	protocol, open, err := conn.Open(w, r)
+	ws := &closing{ResponseWriter: w}
+	protocol, open, err := conn.Open(ws, r)
 	if err != nil {
 		slog.DebugContext(r.Context(), "cannot upgrade to WebSocket", "path", r.URL.Path, "err",
 			err) // the client got the error
 		return
 	}
 	defer conn.Close()
-	sizes := make(chan node.TerminalSize, 1)
+	sizes, gone := make(chan node.TerminalSize, 1), make(chan struct{})
 	go func() {
+		defer close(gone)
 		readSizes(open[remotecommand.StreamResize], sizes)
 		cancel() // the connection ends with this channel
 	}()
@@ -57,13 +60,24 @@ func overWebSocket(w http.ResponseWriter, r *http.Request, wanted Wanted, idle t
 		err = cause // this side ended it, and the cause says more
 	}
 	// A client that is gone gets no status.
-	end := ending(exit, err)
+	tell(open[remotecommand.StreamErr], protocol, ending(exit, err))
+	if why := revoked(r.Context()); why != nil {
+		ws.frames.closeWith(why.Error())
+		select { // what the client has sent meanwhile would discard the reason, if the connection were closed at once
+		case <-gone:
+		case <-time.After(lastWords):
+		}
+	}
+}
+
+// tell sends a client how its command ended.
+func tell(to io.Writer, protocol string, end metav1.Status) {
 	switch protocol {
 	case binaryV5, binaryV4, base64V4:
-		_ = json.NewEncoder(open[remotecommand.StreamErr]).Encode(end)
+		_ = json.NewEncoder(to).Encode(end)
 	default: // older versions send nothing on success, and plain text on failure
 		if end.Message != "" {
-			_, _ = io.WriteString(open[remotecommand.StreamErr], end.Message)
+			_, _ = io.WriteString(to, end.Message)
 		}
 	}
 }
@@ -123,6 +137,11 @@ func readSizes(from io.Reader, to chan node.TerminalSize) {
 // ending returns the status that the error channel carries at the command's end.
 func ending(exit int32, err error) metav1.Status {
 	switch {
+	case errors.Is(err, node.ErrDenied):
+		return metav1.Status{
+			Status: metav1.StatusFailure, Reason: metav1.StatusReasonUnauthorized, Code: http.StatusUnauthorized,
+			Message: err.Error(),
+		}
 	case err != nil:
 		return metav1.Status{
 			Status: metav1.StatusFailure, Reason: metav1.StatusReasonInternalError, Code: http.StatusInternalServerError,
