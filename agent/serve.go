@@ -105,7 +105,7 @@ func warned(of []config.Warning) (all []server.Warning) {
 // apiTasks renew the certificate of the API and keep the node in its cluster, if it is a member of one. local leads
 // to the API.
 func apiTasks(f facts, p parts, local grpc.ClientConnInterface, counts membership.Renewals) []task {
-	all := []task{steady(func(ctx context.Context) { f.identity.renew(ctx, counts.Serving) })}
+	all := []task{steady(func(ctx context.Context) { f.identity.renew(ctx, counts.Serving) }), steady(p.guard.Watch)}
 	if f.cluster != nil {
 		self := membership.Node{API: local, Board: board{p.sources, p.reconciler.Settled()}}
 		all = append(all, func(ctx context.Context) error { return f.cluster.Run(ctx, self, counts) })

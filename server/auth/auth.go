@@ -37,6 +37,7 @@ type Authenticator struct {
 	cfg      Config
 	log      *slog.Logger
 	audit    Auditor
+	pace     pace
 	trust    *reread[trust]
 	tokens   *reread[tokenList]
 	revoked  *reread[revokedList]
@@ -59,6 +60,7 @@ func New(cfg Config) (*Authenticator, error) {
 		streams:  &Limiter{Max: cfg.MaxStreams},
 		failures: rate.NewLimiter(1, 5),
 	}
+	a.standing.pace = &a.pace
 	if a.log == nil {
 		a.log = slog.Default()
 	}
@@ -70,17 +72,17 @@ func New(cfg Config) (*Authenticator, error) {
 	}
 	var err error
 	a.sessions = newSessions(cfg.SessionFile, a.log)
-	a.trust, err = newReread(a.log, func() (*trust, error) { return loadTrust(cfg.CAFile, cfg.ClientCAFile) })
+	a.trust, err = newReread(a.log, &a.pace, func() (*trust, error) { return loadTrust(cfg.CAFile, cfg.ClientCAFile) })
 	if err != nil {
 		return nil, err
 	}
-	a.revoked, err = newReread(a.log, func() (*revokedList, error) { return loadRevoked(cfg.RevokedFile) })
+	a.revoked, err = newReread(a.log, &a.pace, func() (*revokedList, error) { return loadRevoked(cfg.RevokedFile) })
 	if err != nil {
 		return nil, err
 	}
 	a.uses = newUses(cfg.TokenUseFile, a.log)
 	dir := &tokenDir{path: cfg.TokenDir, uses: a.uses}
-	if a.tokens, err = newReread(a.log, dir.load); err != nil {
+	if a.tokens, err = newReread(a.log, &a.pace, dir.load); err != nil {
 		return nil, err
 	}
 	a.uses.keep(dir.list)
@@ -149,7 +151,7 @@ func (a *Authenticator) proven(ctx context.Context, e evidence) (Identity, error
 		wrong = append(wrong, err)
 	}
 	if e.session != "" {
-		id, err := a.browser(e, now)
+		id, _, err := a.browser(e, now)
 		if err == nil {
 			return id, nil
 		}

@@ -127,7 +127,7 @@ func (a *Authenticator) SignOut(r *http.Request) (*http.Cookie, error) {
 // auditSignOut keeps that a session ends. It never keeps a session from ending.
 func (a *Authenticator) auditSignOut(r *http.Request) {
 	e, now := requestEvidence(r), time.Now()
-	id, err := a.browser(e, now)
+	id, _, err := a.browser(e, now)
 	if err != nil {
 		return
 	}
@@ -144,29 +144,31 @@ var (
 	errSessionCertificate = errors.New("the session is over: its certificate was revoked")
 )
 
-// browser returns the identity of a session. A session that came from a token ends with
+// browser returns the identity of a session, and its end. A session that came from a token ends with
 // it, and has the role that the token has now.
-func (a *Authenticator) browser(e evidence, now time.Time) (Identity, error) {
+func (a *Authenticator) browser(e evidence, now time.Time) (_ Identity, ends time.Time, _ error) {
 	p, ok := a.sessions.find(e.session, e.host, now)
 	if !ok {
-		return Identity{}, errSession
+		return Identity{}, ends, errSession
 	}
-	id := p.Identity
+	id, ends := p.Identity, p.Expires
 	if _, revoked := (*a.revoked.get(now))[p.Serial]; revoked {
-		return Identity{}, errSessionCertificate
+		return Identity{}, ends, errSessionCertificate
 	}
 	if p.Token != "" {
 		known, err := a.tokens.get(now).named(id.Name, p.Token, now)
 		if errors.Is(err, errUnknownToken) {
-			return Identity{}, errSessionToken
+			return Identity{}, ends, errSessionToken
 		}
 		if err != nil {
-			return Identity{}, err
+			return Identity{}, ends, err
 		}
-		id = known.id
+		if id = known.id; !known.record.Expires.IsZero() && known.record.Expires.Before(ends) {
+			ends = known.record.Expires
+		}
 	}
 	id.Via = viaSession
-	return id, nil
+	return id, ends, nil
 }
 
 // sessionCookie has the port in its name, since browsers keep the cookies of

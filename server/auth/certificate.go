@@ -21,7 +21,7 @@ const (
 
 // trust holds the authorities whose client certificates count, as their files had them at
 // one moment. Verified chains are remembered only as long as the trust itself lives, so a
-// replaced authority or an expired certificate shows within one reread.
+// replaced authority shows within one reread.
 type trust struct {
 	own, client *x509.CertPool
 	hints       *x509.CertPool // both, so that a browser offers no other certificate
@@ -71,7 +71,7 @@ func (t *trust) identify(chain []*x509.Certificate, revoked revokedList, now tim
 
 func (t *trust) verified(chain []*x509.Certificate, now time.Time) (proven, error) {
 	digest := chainDigest(chain)
-	if known, ok := t.seen.Load(digest); ok {
+	if known, ok := t.seen.Load(digest); ok && !now.After(chain[0].NotAfter) {
 		return known.(proven), nil
 	}
 	id := proven{Identity: Identity{
@@ -157,7 +157,7 @@ func (a *Authenticator) Expires() time.Time {
 // files change. A client certificate is asked for, never demanded, and verified by
 // identify, so that a wrong one gets an answer of 401 and not a broken handshake.
 func (a *Authenticator) TLS(base *tls.Config) (*tls.Config, error) {
-	serving, err := newReread(a.log, func() (*tls.Certificate, error) {
+	serving, err := newReread(a.log, nil, func() (*tls.Certificate, error) {
 		cert, err := tls.LoadX509KeyPair(a.cfg.serving())
 		if err != nil {
 			return nil, fmt.Errorf("load serving certificate: %w", err)

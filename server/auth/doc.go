@@ -66,8 +66,8 @@
 //	credentials/<role>.token      the token itself, for its user
 //	credentials/<role>.crt .key   a client certificate
 //
-// RevokeToken ends a token and its open streams at once (standing.go). To remove pki/tokens/<name>.json does so within
-// a second. A token of a role stays revoked over restarts for as long as its .token file is there, because only a
+// RevokeToken ends a token and its open streams at once (standing.go). To remove pki/tokens/<name>.json does so
+// too, as soon as Watch notices, or within a second where nothing can be watched. A token of a role stays revoked over restarts for as long as its .token file is there, because only a
 // missing .token file makes Bootstrap issue a new one.
 // To rotate a token remove credentials/<name>.token and call Bootstrap again, as
 // each start does: the new token replaces the old. RevokeCertificate does for a client certificate

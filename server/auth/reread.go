@@ -6,16 +6,12 @@ import (
 	"time"
 )
 
-// rereadEvery bounds the age of an answer out of a file. It is well under the second within
-// which a revoked token has to fail. Reading a handful of small files twice a second, only
-// while requests come in or last, costs nothing measurable.
-const rereadEvery = 400 * time.Millisecond
-
-// reread is a value that lives in files. Reading on demand needs no watcher, misses no
-// change and follows replaced directories and symbolic links.
+// reread is a value that lives in files. It is read on demand, if it is older than its pace or was outdated by a watch
+// (watch.go). Reading needs no watch, misses no change and follows replaced directories and symbolic links.
 type reread[T any] struct {
 	load func() (*T, error) // a nil value keeps the last one: a file half replaced is no news
 	log  *slog.Logger
+	pace *pace
 
 	mu      sync.Mutex
 	value   *T
@@ -24,12 +20,12 @@ type reread[T any] struct {
 }
 
 // newReread reads the value for the first time, which has to succeed.
-func newReread[T any](log *slog.Logger, load func() (*T, error)) (*reread[T], error) {
+func newReread[T any](log *slog.Logger, pace *pace, load func() (*T, error)) (*reread[T], error) {
 	value, err := load()
 	if value == nil {
 		return nil, err
 	}
-	r := &reread[T]{load: load, log: log, value: value, at: time.Now()}
+	r := &reread[T]{load: load, log: log, pace: pace, value: value, at: time.Now()}
 	r.report(err)
 	return r, nil
 }
@@ -38,10 +34,17 @@ func newReread[T any](log *slog.Logger, load func() (*T, error)) (*reread[T], er
 func (r *reread[T]) get(now time.Time) *T {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if age := now.Sub(r.at); age >= 0 && age < rereadEvery {
+	if age := now.Sub(r.at); age >= 0 && age < r.pace.every() {
 		return r.value
 	}
 	return r.read(now)
+}
+
+// outdate has the value read again when it is next asked for.
+func (r *reread[T]) outdate() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.at = time.Time{}
 }
 
 // renew returns the value as it is now, for a caller that has changed it.
@@ -61,7 +64,7 @@ func (r *reread[T]) read(now time.Time) *T {
 	return r.value
 }
 
-// report logs a problem once, not twice a second for as long as it lasts.
+// report logs a problem once, not at each reading for as long as it lasts.
 func (r *reread[T]) report(err error) {
 	problem := ""
 	if err != nil {

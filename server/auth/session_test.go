@@ -131,7 +131,7 @@ func TestASessionEndsWithTheTokenThatItCameFrom(t *testing.T) {
 		r := visit()
 		r.AddCookie(cookie)
 		e := requestEvidence(r)
-		_, err := f.browser(e, at)
+		_, _, err := f.browser(e, at)
 		return err == nil
 	}
 	if !known(time.Now()) {

@@ -15,10 +15,6 @@ import (
 	"nodal/node"
 )
 
-// recheckEvery bounds, together with rereadEvery, how long a stream outlives a credential that expires or whose file
-// is removed. What is revoked through the agent ends at once.
-const recheckEvery = 400 * time.Millisecond
-
 // errOver is the kind of the errors that end a stream whose credential is void.
 var errOver = fmt.Errorf("the credential is void: %w", node.ErrDenied)
 
@@ -49,47 +45,45 @@ func (a *Authenticator) stay(ctx context.Context) (_ context.Context, done func(
 	}
 }
 
-// judge returns a test of whether the caller's credential still counts, with the rights that it had, and a key that
-// all requests with the same test share. It is nil for a credential that cannot be revoked here: a socket, a
-// cluster's token.
-func (a *Authenticator) judge(ctx context.Context) (key string, judge func(now time.Time) error) {
+// judge tells whether a credential still counts, with the rights that it had, and when it ends by itself; never if that
+// is zero.
+type judge func(now time.Time) (ends time.Time, err error)
+
+// judge returns the test of the caller's credential, and a key that all requests with the same test share. It is nil for
+// a credential that cannot be revoked here: a socket, a cluster's token.
+func (a *Authenticator) judge(ctx context.Context) (key string, _ judge) {
 	id, _ := From(ctx)
 	e, _ := ctx.Value(evidenceKey{}).(evidence)
-	same := func(got Identity) error {
-		if a.cfg.AlwaysAllow || got.Role == id.Role && slices.Equal(got.Namespaces, id.Namespaces) {
-			return nil
+	same := func(got Identity, ends time.Time, err error) (time.Time, error) {
+		switch {
+		case errors.Is(err, errUnknownToken):
+			return ends, over("the token was revoked")
+		case err != nil:
+			return ends, over(err.Error())
+		case a.cfg.AlwaysAllow || got.Role == id.Role && slices.Equal(got.Namespaces, id.Namespaces):
+			return ends, nil
 		}
-		return over("the rights of the caller have changed; call again")
+		return ends, over("the rights of the caller have changed; call again")
 	}
 	rights := string(id.Role) + "/" + strings.Join(id.Namespaces, ",")
 	switch token, _ := bearer(e.authorization); {
 	case id.Via == viaSession:
-		return "session/" + hashOf(e.session) + "/" + rights, func(now time.Time) error {
-			got, err := a.browser(e, now)
-			if err != nil {
-				return over(err.Error())
-			}
-			return same(got)
+		return "session/" + hashOf(e.session) + "/" + rights, func(now time.Time) (time.Time, error) {
+			return same(a.browser(e, now))
 		}
 	case id.Via == viaCertificate:
 		digest := chainDigest(e.certs)
-		return "certificate/" + hex.EncodeToString(digest[:]) + "/" + rights, func(now time.Time) error {
+		return "certificate/" + hex.EncodeToString(digest[:]) + "/" + rights, func(now time.Time) (time.Time, error) {
 			got, err := a.certified(e.certs, now)
-			if err != nil {
-				return over(err.Error())
-			}
-			return same(got)
+			return same(got, e.certs[0].NotAfter, err)
 		}
 	case id.Via == viaToken && a.isNodeToken(token):
-		return "token/" + hashOf(token) + "/" + rights, func(now time.Time) error {
+		return "token/" + hashOf(token) + "/" + rights, func(now time.Time) (time.Time, error) {
 			got, err := a.tokens.get(now).identify(token, now)
-			if errors.Is(err, errUnknownToken) {
-				return over("the token was revoked")
+			if got == nil {
+				return same(Identity{}, time.Time{}, err)
 			}
-			if err != nil {
-				return over(err.Error())
-			}
-			return same(got.id)
+			return same(got.id, got.record.Expires, err)
 		}
 	}
 	return "", nil
@@ -107,30 +101,39 @@ func (a *Authenticator) isNodeToken(token string) bool {
 }
 
 // standing holds the requests that take a while by their credentials. Each credential is judged once for all its
-// requests: at once when one is revoked, and by a timer for what the agent is not told.
+// requests: at once when one is revoked or a watch reports a change, when one ends by itself, and now and then for what
+// the agent is not told.
 type standing struct {
+	pace *pace
+
 	mu    sync.Mutex
 	held  map[string]*holding
 	timer *time.Timer
+	due   time.Time // when the timer fires
 }
 
 // holding is one credential with the requests that it holds open.
 type holding struct {
-	judge func(now time.Time) error
+	judge judge
 	ends  map[*context.CancelCauseFunc]struct{}
 }
 
-func (s *standing) add(key string, judge func(time.Time) error, end context.CancelCauseFunc) (leave func()) {
+func (s *standing) add(key string, judge judge, end context.CancelCauseFunc) (leave func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	now := time.Now()
 	if len(s.held) == 0 {
 		s.held = map[string]*holding{}
-		s.timer = time.AfterFunc(recheckEvery, s.check)
+		s.due = now.Add(s.pace.every())
+		s.timer = time.AfterFunc(s.pace.every(), s.check)
 	}
 	h := s.held[key]
 	if h == nil {
 		h = &holding{judge, map[*context.CancelCauseFunc]struct{}{}}
 		s.held[key] = h
+		if ends, _ := judge(now); !ends.IsZero() && ends.Before(s.due) {
+			s.wake(now, ends)
+		}
 	}
 	h.ends[&end] = struct{}{}
 	return func() { s.remove(key, &end) }
@@ -156,8 +159,12 @@ func (s *standing) check() {
 		return
 	}
 	now := time.Now()
+	next := now.Add(s.pace.every())
 	for _, h := range s.held {
-		err := h.judge(now)
+		ends, err := h.judge(now)
+		if err == nil && !ends.IsZero() && ends.Before(next) {
+			next = ends
+		}
 		if err == nil {
 			continue
 		}
@@ -165,5 +172,11 @@ func (s *standing) check() {
 			(*end)(err)
 		}
 	}
-	s.timer.Reset(recheckEvery)
+	s.wake(now, next)
+}
+
+// wake sets the timer. A credential counts up to its end, so it is looked at just after that.
+func (s *standing) wake(now, at time.Time) {
+	s.due = at
+	s.timer.Reset(max(at.Sub(now), 0) + time.Millisecond)
 }

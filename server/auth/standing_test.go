@@ -160,7 +160,7 @@ func TestWhatIsUnderWayEndsWithWhatItWasOpenedBy(t *testing.T) {
 				f := newFixture(t, nil)
 				r := c.comes(f, t)
 				ended, other := f.open(t, r), f.open(t, f.visit(t, f.token(t, RoleAdmin)))
-				time.Sleep(recheckEvery * 3 / 2)
+				time.Sleep(rereadEvery * 3 / 2)
 				c.goes(f, t, r)
 				time.Sleep(c.after)
 				synctest.Wait()
