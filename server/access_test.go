@@ -259,3 +259,35 @@ func TestTheBodyOfARefusedCallerIsNotRead(t *testing.T) {
 		}
 	})
 }
+
+// A watch keeps its request for as long as it lasts.
+func TestARequestThatReadsIsSmall(t *testing.T) {
+	n := guarded(t)
+	conn := n.dial(t)
+	ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", tokenOf(t, "viewer"))
+	large := strings.Repeat("x", 100<<10)
+	pods := nodev1.NewPodsServiceClient(conn)
+	if _, err := pods.GetPod(ctx, &nodev1.GetPodRequest{Namespace: "default", Name: large}); status.Code(err) != codes.ResourceExhausted {
+		t.Errorf("a call: got %v, want ResourceExhausted", err)
+	}
+	watch, err := pods.WatchPods(ctx, &nodev1.WatchPodsRequest{Namespace: large})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := watch.Recv(); status.Code(err) != codes.ResourceExhausted {
+		t.Errorf("a watch: got %v, want ResourceExhausted", err)
+	}
+	if _, err := pods.GetPod(ctx, &nodev1.GetPodRequest{Namespace: "default", Name: large[:1000]}); status.Code(err) != codes.NotFound {
+		t.Errorf("a name that may be: got %v, want NotFound", err)
+	}
+}
+
+func TestABodyThatMeansNothingIsNotRead(t *testing.T) {
+	n := guarded(t)
+	for _, c := range []struct{ method, path string }{{"GET", "/v1/pods"}, {"GET", "/v1/node"}, {"GET", "/v1/images:prunePlan"}} {
+		r := httptest.NewRequestWithContext(t.Context(), c.method, c.path, untouched{t})
+		r.Header.Set("Authorization", tokenOf(t, "viewer"))
+		w := httptest.NewRecorder()
+		n.server.HTTP().ServeHTTP(w, r)
+	}
+}

@@ -70,18 +70,18 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("set up routes: %w", err)
 	}
-	s.listeners(cfg, router{table, cfg.Front, cfg.Debug.NoHandlers})
+	s.listeners(cfg, router{table, cfg.Front, cfg.Debug.NoHandlers}, oneMessage(api, s.grpc))
 	return s, nil
 }
 
 // listeners builds the handler of each kind of listener.
-func (s *Server) listeners(cfg Config, r router) {
+func (s *Server) listeners(cfg Config, r router, calls http.Handler) {
 	page, refused := dashboard.New(web.Files()), http.HandlerFunc(unauthorized)
 	signIn := dashboard.Sessions(cfg.Front.Auth, cfg.Front.Reach, cfg.Front.Limits.body(), refused)
 	s.full = sameOrigin(page.Front(signIn, cfg.Front.Auth.HTTP(r.serve(method.Full), refused)))
 	s.readOnly = localHost(page.Front(asViewer(dashboard.ReadOnlySession()), asViewer(r.serve(method.ReadOnly))))
 	s.healthz = localHost(asViewer(r.serve(method.Health)))
-	s.fallback = cfg.Front.Auth.Calls(s.grpc, http.HandlerFunc(unauthenticatedCall))
+	s.fallback = cfg.Front.Auth.Calls(calls, http.HandlerFunc(unauthenticatedCall))
 }
 
 // GRPC returns the native gRPC server.

@@ -50,7 +50,7 @@ func FuzzToken(f *testing.F) {
 		if id.Role != want || (err == nil) != (want != RoleNone) {
 			t.Errorf("%q and %q: got role %q, %v, want %q", before+token+after, other, id.Role, err, want)
 		}
-		if known := fix.Knows(r); known != (want != RoleNone) {
+		if _, known := fix.Knows(r); known != (want != RoleNone) {
 			t.Errorf("%q: the caller is known: %t, want %t", before+token+after, known, want != RoleNone)
 		}
 	})

@@ -48,18 +48,18 @@ func Refused(r *http.Request) string {
 	return cmp.Or(words, unauthorized(nil))
 }
 
-// Knows reports whether the request proves an identity, by its headers or its connection. An
+// Knows reports whether the request proves an identity, by its headers or its connection, and names it. An
 // anonymous caller and a user of the socket without a role prove none. With AlwaysAllow they
 // count as known, since any caller may do everything then.
-func (a *Authenticator) Knows(r *http.Request) bool {
+func (a *Authenticator) Knows(r *http.Request) (caller string, known bool) {
 	id, err := a.proven(r.Context(), requestEvidence(r))
 	switch {
 	case err == nil:
-		return id.Via != viaSocket || id.Role != RoleNone || a.cfg.AlwaysAllow
+		return id.key(), id.Via != viaSocket || id.Role != RoleNone || a.cfg.AlwaysAllow
 	case errors.Is(err, errNoCredential):
-		return a.cfg.Anonymous && a.cfg.AlwaysAllow
+		return viaAnonymous, a.cfg.Anonymous && a.cfg.AlwaysAllow
 	}
-	return false
+	return "", false
 }
 
 func requestEvidence(r *http.Request) evidence {

@@ -42,7 +42,7 @@ func TestARequestProvesAnIdentity(t *testing.T) {
 			if c.socket != nil {
 				r = r.WithContext(context.WithValue(r.Context(), socketKey{}, *c.socket))
 			}
-			if got := f.Knows(r); got != c.want {
+			if _, got := f.Knows(r); got != c.want {
 				t.Errorf("got %t, want %t", got, c.want)
 			}
 		})
@@ -61,7 +61,7 @@ func TestACertificateProvesAnIdentity(t *testing.T) {
 	} {
 		r := httptest.NewRequest("POST", "/", nil)
 		r.TLS = &tls.ConnectionState{PeerCertificates: c.certs}
-		if got := f.Knows(r); got != c.want {
+		if _, got := f.Knows(r); got != c.want {
 			t.Errorf("%s: got %t, want %t", name, got, c.want)
 		}
 	}

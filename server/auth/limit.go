@@ -20,7 +20,7 @@ type Limiter struct {
 // Acquire takes a place for id. The error is RESOURCE_EXHAUSTED to gRPC, 429 to HTTP,
 // and wraps node.ErrNotReady: the place may be free later.
 func (l *Limiter) Acquire(id Identity) (release func(), err error) {
-	key := id.Via + "/" + id.Name
+	key := id.key()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.open[key] >= l.Max {
@@ -32,6 +32,9 @@ func (l *Limiter) Acquire(id Identity) (release func(), err error) {
 	l.open[key]++
 	return sync.OnceFunc(func() { l.release(key) }), nil
 }
+
+// key tells identities apart by which callers are bounded.
+func (id Identity) key() string { return id.Via + "/" + id.Name }
 
 func (l *Limiter) release(key string) {
 	l.mu.Lock()

@@ -18,7 +18,7 @@ const (
 	// watchedEvery bounds it where a watch reports changes: for what a watch cannot see, such as the file behind a link.
 	watchedEvery = 10 * time.Second
 
-	// gathered is how long a watch waits for more changes before the files are read.
+	// gathered bounds the time in which a watch waits for more changes before the files are read.
 	gathered = 20 * time.Millisecond
 )
 

@@ -19,7 +19,7 @@ func pipeClient(t *testing.T, sort func(*Front) sorter) (client *rawClient) {
 	t.Helper()
 	server := grpc.NewServer(GRPCOptions(nil)...)
 	healthpb.RegisterHealthServer(server, health.NewServer())
-	f := New(Config{HTTP: http.NotFoundHandler(), GRPC: server, Fallback: server, Knows: func(*http.Request) bool { return true }})
+	f := New(Config{HTTP: http.NotFoundHandler(), GRPC: server, Fallback: server, Knows: func(*http.Request) (string, bool) { return "a", true }})
 	ctx, cancel := context.WithCancel(t.Context())
 	served := make(chan error)
 	go func() { served <- f.Serve(ctx) }()

@@ -25,9 +25,9 @@ type Config struct {
 	Fallback http.Handler
 	// ConnContext adds facts about a connection to the context of its HTTP requests.
 	ConnContext func(context.Context, net.Conn) context.Context
-	// Knows reports whether the headers of a request, or its connection, prove an identity. The body is not there yet.
-	// If it is nil, no caller is known.
-	Knows func(*http.Request) bool
+	// Knows reports whether the headers of a request, or its connection, prove an identity, and names it. The body is not
+	// there yet. If it is nil, no caller is known.
+	Knows func(*http.Request) (caller string, known bool)
 	Grace time.Duration // for requests in flight when Serve ends; 0 means 5 s
 	Log   *slog.Logger
 }
@@ -47,7 +47,8 @@ type Front struct {
 	lobby       backend // HTTP/2 of strangers
 	newcomers   *crowd
 	strangers   *crowd
-	knows       func(*http.Request) bool
+	knows       func(*http.Request) (caller string, known bool)
+	unfinished  *unfinished
 	connContext func(context.Context, net.Conn) context.Context
 	grace       time.Duration
 	log         *slog.Logger
@@ -67,6 +68,7 @@ func New(cfg Config) *Front {
 		newcomers:   &crowd{most: maxNewcomers, each: maxNewcomersEach},
 		strangers:   &crowd{most: maxStrangers, each: maxStrangersEach, requests: strangerRequests, age: strangerAge},
 		knows:       cfg.Knows,
+		unfinished:  &unfinished{},
 		connContext: cfg.ConnContext,
 		grace:       cfg.Grace,
 		log:         cfg.Log,
@@ -78,12 +80,12 @@ func New(cfg Config) *Front {
 		f.log = slog.Default()
 	}
 	if f.knows == nil {
-		f.knows = func(*http.Request) bool { return false }
+		f.knows = func(*http.Request) (string, bool) { return "", false }
 	}
 	if cfg.Fallback == nil {
 		cfg.Fallback = http.NotFoundHandler()
 	}
-	handler := f.receive(splitGRPC(waitForMessage(cfg.Fallback), cfg.HTTP))
+	handler := f.receive(splitGRPC(waitForMessage(f.meter(cfg.Fallback)), cfg.HTTP))
 	f.http1, f.http2, f.lobby = f.newBackend(handler), f.newBackend(handler), f.newBackend(handler)
 	f.http1.Protocols.SetHTTP1(true)
 	// To net/http a guest is a connection without TLS.
@@ -216,6 +218,18 @@ func (f *Front) accept(ctx context.Context, s Source) error {
 	}
 }
 
+// meter counts the unfinished messages of known callers of gRPC that come by net/http.
+func (f *Front) meter(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if caller, known := f.knows(r); known {
+			body := &meteredBody{ReadCloser: r.Body, caller: caller, of: f.unfinished}
+			defer body.finish()
+			r.Body = body
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
 // bring waits until conn has said what it is and who its caller is, and passes it on.
 func (f *Front) bring(ctx context.Context, conn net.Conn, place *member, sort sorter) {
 	ctx, cancel := context.WithTimeout(ctx, helloTimeout)
@@ -239,7 +253,7 @@ func (f *Front) meet(ctx context.Context, conn net.Conn, place *member, sort sor
 	if err != nil {
 		return nil, nil, err
 	}
-	known := f.proves(ctx, conn, nil)
+	caller, known := f.proves(ctx, conn, nil)
 	if is == forHTTP1 {
 		if known {
 			place.leave()
@@ -252,7 +266,9 @@ func (f *Front) meet(ctx context.Context, conn net.Conn, place *member, sort sor
 		if err != nil {
 			return nil, nil, err
 		}
-		known = o.first != nil && f.proves(ctx, conn, o.first)
+		if o.first != nil {
+			caller, known = f.proves(ctx, conn, o.first)
+		}
 		conn = &replay{Conn: conn, heard: o.heard, acked: o.acked}
 	}
 	place.leave()
@@ -260,7 +276,7 @@ func (f *Front) meet(ctx context.Context, conn net.Conn, place *member, sort sor
 	case !known:
 		return f.lobby.conns, newGuest(conn, f.strangers.add(conn)), nil
 	case is == forGRPC:
-		return f.toGRPC, conn, nil
+		return f.toGRPC, newMetered(conn, caller, f.unfinished), nil
 	}
 	return f.http2.conns, newGuest(conn, nil), nil
 }

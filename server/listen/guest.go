@@ -66,8 +66,8 @@ func guestOf(ctx context.Context) *guest {
 	return g
 }
 
-// proves reports whether a request proves an identity, or the connection alone if it has none yet.
-func (f *Front) proves(ctx context.Context, c net.Conn, r *http.Request) bool {
+// proves reports whether a request proves an identity, or the connection alone if it has none yet, and names it.
+func (f *Front) proves(ctx context.Context, c net.Conn, r *http.Request) (caller string, known bool) {
 	if r == nil {
 		r = &http.Request{Header: http.Header{}, RemoteAddr: c.RemoteAddr().String()}
 	}
@@ -106,7 +106,7 @@ func (f *Front) receive(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		if f.knows(r) {
+		if _, known := f.knows(r); known {
 			g.moveTo(nil)
 			widen(w, r)
 			next.ServeHTTP(w, r)

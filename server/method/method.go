@@ -53,12 +53,14 @@ type Method struct {
 	Frees   bool   // takes something away: a full disk must not refuse it
 	Paths   []Path // none if it is served over gRPC alone
 	Stream  bool   // sends or takes more than one message
+	Takes   bool   // more than one message
 }
 
 // Path is one of a method's addresses over HTTP.
 type Path struct {
 	Verb    string
 	Pattern string
+	Body    bool                           // a body is part of the request
 	Query   []protoreflect.FieldDescriptor // of the request, those neither in the pattern nor in the body
 }
 
@@ -102,6 +104,7 @@ func read(d protoreflect.MethodDescriptor) (Method, error) {
 	m := Method{
 		Name:   fmt.Sprintf("/%s/%s", d.Parent().FullName(), d.Name()),
 		Stream: d.IsStreamingClient() || d.IsStreamingServer(),
+		Takes:  d.IsStreamingClient(),
 		Paths:  pathsOf(d),
 	}
 	options := d.Options()
@@ -195,7 +198,7 @@ func pathsOf(d protoreflect.MethodDescriptor) []Path {
 	var paths []Path
 	for _, rule := range append([]*annotations.HttpRule{first}, first.GetAdditionalBindings()...) {
 		verb, pattern := address(rule)
-		paths = append(paths, Path{Verb: verb, Pattern: pattern, Query: queryFields(d.Input(), pattern, rule.GetBody())})
+		paths = append(paths, Path{Verb: verb, Pattern: pattern, Body: rule.GetBody() != "", Query: queryFields(d.Input(), pattern, rule.GetBody())})
 	}
 	return paths
 }

@@ -35,7 +35,18 @@ func (h *Handlers) Handler(m method.Method, at method.Path) (http.Handler, error
 	default:
 		handler = h.gateway
 	}
+	if !at.Body && !m.Takes { // the tarball of an import is a body that the proto does not know
+		handler = withoutBody(handler)
+	}
 	return refuseUnknown(at.Query, handler), nil
+}
+
+// withoutBody leaves a body unread that means nothing.
+func withoutBody(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.NoBody
+		next.ServeHTTP(w, r)
+	})
 }
 
 // New returns handlers that make their calls on conn.

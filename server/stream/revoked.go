@@ -16,7 +16,7 @@ import (
 const (
 	// policyViolation is the close code of a WebSocket whose caller may no longer have it.
 	policyViolation = 1008
-	// maxReason is how long the reason of a close may be: a control frame holds 125 bytes, two of them the code.
+	// maxReason bounds the reason of a close: a control frame holds 125 bytes, two of them the code.
 	maxReason = 123
 	// lastWords bounds the time that a client has to take the reason and to answer it.
 	lastWords = time.Second

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"slices"
 	"time"
 
 	"nodal/test/hostile"
@@ -30,7 +31,7 @@ func (b *suite) strangers(ctx context.Context) error {
 			return fmt.Errorf("read the agent's address: %w", err)
 		}
 		peer := hostile.Peer{Target: target, Dial: new(net.Dialer).DialContext}
-		for _, attack := range append(hostile.All(), hostile.Crowd(), hostile.Watchers(c.web.token)) {
+		for _, attack := range slices.Concat(hostile.All(), []hostile.Attack{hostile.Crowd(), hostile.Watchers(c.web.token)}, hostile.Proven(c.web.token)) {
 			attack.Connections = min(attack.Connections, b.sizes.hostile)
 			if err := b.besiege(ctx, c, peer, attack); err != nil {
 				return fmt.Errorf("%s: %w", attack.Name, err)

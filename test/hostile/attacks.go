@@ -25,8 +25,8 @@ func All() []Attack {
 		{"headers to net/http", 64, both, headers(rest, 250, 30_000)},
 		{"headers within the limit to gRPC", 64, onlyHTTP2, headers(gRPC, 512, 400)},
 		{"headers within the limit to net/http", 64, both, headers(rest, 250, 400)},
-		{"partial messages to gRPC", 16, onlyHTTP2, partial(512, 4<<20)},
-		{"partial messages to net/http", 16, both, partial(250, 4<<20)},
+		{"partial messages to gRPC", 16, onlyHTTP2, partial(gRPC, 512, 4<<20, nil)},
+		{"partial messages to net/http", 16, both, partial(gRPC, 250, 4<<20, nil)},
 		{"idle connections of gRPC", 1000, onlyHTTP2, idle},
 		{"idle connections of net/http", 1000, both, idle},
 		{"idle connections of HTTP/1", 1000, onlyHTTP1, idleHTTP1},
@@ -48,6 +48,49 @@ func Watchers(token string) Attack {
 		}
 		return err
 	}}
+}
+
+// Proven returns attacks of a client with a token, which may read and nothing else: messages without their last byte, and
+// messages without end after the one that a watch takes.
+func Proven(token string) []Attack {
+	value := "Bearer " + token
+	proof := append([]byte("\x00\x0dauthorization"), byte(len(value)))
+	proof = append(proof, value...)
+	return []Attack{
+		{"partial messages of a viewer to gRPC", 4, onlyHTTP2, partial(read, 512, 4<<20, proof)},
+		{"partial messages of a viewer to net/http", 4, both, partial(read, 250, 4<<20, proof)},
+		{"messages that a viewer may not send to gRPC", 4, onlyHTTP2, partial(gRPC, 512, 4<<20, proof)},
+		{"more messages than a watch takes", 4, both, surplus(64, 16<<20, proof)},
+	}
+}
+
+// surplus returns an attack that opens watches, and goes on sending on them.
+func surplus(streams, size int, proof []byte) func(context.Context, net.Conn) error {
+	return func(ctx context.Context, conn net.Conn) error {
+		c, err := greet(ctx, conn)
+		if err != nil {
+			return err
+		}
+		message := make([]byte, 5+64<<10)
+		binary.BigEndian.PutUint32(message[1:], uint32(len(message)-5))
+		for i := range streams {
+			stream := uint32(2*i + 1)
+			if err := c.request(stream, watch, proof); err != nil {
+				return err
+			}
+			if err := c.send(stream, make([]byte, 5)); err != nil { // an empty message
+				return err
+			}
+		}
+		for range size / len(message) {
+			for i := range streams {
+				if err := c.send(uint32(2*i+1), message); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
 }
 
 // headers returns an attack that opens streams, each with so many header fields. A field takes one
@@ -74,7 +117,7 @@ func headers(to place, streams, fields int) func(context.Context, net.Conn) erro
 }
 
 // partial returns an attack that opens streams, and sends on each all of a message but its last byte.
-func partial(streams, size int) func(context.Context, net.Conn) error {
+func partial(to place, streams, size int, more []byte) func(context.Context, net.Conn) error {
 	message := make([]byte, 5+size-1)
 	binary.BigEndian.PutUint32(message[1:], uint32(size))
 	return func(ctx context.Context, conn net.Conn) error {
@@ -84,7 +127,7 @@ func partial(streams, size int) func(context.Context, net.Conn) error {
 		}
 		for i := range streams {
 			stream := uint32(2*i + 1)
-			if err := c.request(stream, gRPC, nil); err != nil {
+			if err := c.request(stream, to, more); err != nil {
 				return err
 			}
 			if err := c.send(stream, message); err != nil {

@@ -1,4 +1,4 @@
-// Package hostile is a client without a credential that wants the node's memory.
+// Package hostile is a client without a credential, or with one that may only read, that wants the node's memory.
 //
 // Besiege opens connections that each carry one attack out and then hold what they got:
 //

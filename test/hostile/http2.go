@@ -18,8 +18,10 @@ const frameBound = 16 << 10
 type place struct{ path, content string }
 
 var (
-	gRPC = place{"/node.v1.ManifestsService/Apply", "application/grpc"}
-	rest = place{"/v1/manifests", "application/json"}
+	gRPC  = place{"/node.v1.ManifestsService/Apply", "application/grpc"}
+	rest  = place{"/v1/manifests", "application/json"}
+	read  = place{"/node.v1.PodsService/GetPod", "application/grpc"}
+	watch = place{"/node.v1.PodsService/WatchPods", "application/grpc"}
 )
 
 // client speaks HTTP/2 and keeps to its rules, flow control included: a server that can be
