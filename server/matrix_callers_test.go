@@ -15,7 +15,7 @@ import (
 	"nodal/server/auth"
 )
 
-// caller is somebody with a credential, or without.
+// caller has a credential, or none.
 type caller struct {
 	name       string
 	user       string // as the audit log names the caller; empty if the credential proves nothing

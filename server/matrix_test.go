@@ -105,7 +105,7 @@ func undeclared(table []declared) (more []declared) {
 	return more
 }
 
-// verdict is what a request comes to.
+// verdict says how a request ends.
 type verdict string
 
 const (

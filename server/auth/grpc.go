@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Terms are what a method or a path asks of its callers.
+// Terms holds what a method or a path asks of its callers.
 type Terms struct {
 	Verb  Verb
 	Scope Scope

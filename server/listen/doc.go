@@ -20,9 +20,9 @@
 //	          (crowd.go)  (sort.go)  (opening.go) └─▶ stranger: the lobby, HTTP/2 with few streams and small windows
 //
 // The beginning of an HTTP/2 connection is read frame by frame up to the first headers, about which Config.Knows is
-// asked. The server that is chosen then hears the client again from the start. A connection of HTTP/1.1 is not read ahead: it is a newcomer until its first
-// request, and each request without an identity has the limits of a stranger (guest.go). A stranger that
-// proves itself later is asked, by GOAWAY, to come again.
+// asked. The server that is chosen then hears the client again from the start. A connection of HTTP/1.1 is not read
+// ahead: it is a newcomer until its first request, and each request without an identity has the limits of a stranger
+// (guest.go). A stranger that proves itself later is asked, by GOAWAY, to come again.
 //
 // There are so many places for newcomers and for strangers, in all and for one address, and so many
 // requests of strangers at a time. When they run out, the one that has been quiet longest loses its place:
@@ -30,8 +30,8 @@
 //
 // # Known callers
 //
-// grpc-go keeps a message that is not complete, and asks nobody before it is. So the bytes of such messages are counted
-// on the way, for each caller, and one that holds too many loses its connection (unfinished.go).
+// grpc-go keeps a message that is not complete, and has the call authorized only afterwards. So the bytes of such
+// messages are counted on the way, for each caller, and one that holds too many loses its connection (unfinished.go).
 //
 // Nothing is asked of a connection in the accepting goroutine, and everything that has to arrive has a time
 // limit: the hello and the first headers 10 s, the first message of a call 30 s (arrival.go).

@@ -19,8 +19,8 @@ const perStream = 256
 
 var errUnfinished = errors.New("the caller has begun too many messages without finishing them")
 
-// unfinished counts, for each known caller, the bytes of messages that are not complete. grpc-go keeps them, and asks
-// nobody before a message is there.
+// unfinished counts, for each known caller, the bytes of messages that are not complete. grpc-go keeps them, and has
+// a call authorized only once its message is there.
 type unfinished struct {
 	mu   sync.Mutex
 	held map[string]int64
