@@ -36,6 +36,7 @@ func TestTheDashboardInABrowser(t *testing.T) {
 	claim.Shows(t, "Ways in",
 		"a browser does everything: apply, usage, logs, terminals, roll back, images and objects",
 		"a browser imports a tarball and prunes images, with a plan first",
+		"an admin makes, sees and revokes tokens in the dashboard; a new one is shown once, and others have no such page",
 		"a line of a log has an address of its own in the dashboard",
 		"the dashboard's commands work as shown, and do what the page does",
 		"the dashboard shows the fault of a manifest in the directory at once",

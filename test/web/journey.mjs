@@ -394,6 +394,42 @@ await story(async ({ context, page, origin, step }) => {
     await page.getByRole("rowheader", { name: new RegExp(IMAGE) }).waitFor({ state: "detached" });
   });
 
+  await step("a token is made, shown once, used and revoked", async () => {
+    const opens = (secret, path) => page.evaluate(async ([secret, path]) => (await fetch(path, { credentials: "omit", headers: { Authorization: `Bearer ${secret}` } })).status, [secret, path]);
+    await page.getByRole("link", { name: "Tokens" }).click();
+    await page.getByRole("rowheader", { name: /^viewer/ }).waitFor();
+    await accessible(page, "the tokens");
+    await page.getByRole("button", { name: "Create…" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Name", { exact: true }).fill("ci");
+    await dialog.getByLabel("Namespaces").fill("dev, test");
+    await dialog.getByLabel("Role").selectOption("admin");
+    expect((await dialog.getByLabel("Namespaces").count()) === 0, "an admin's token can be narrowed");
+    await dialog.getByLabel("Role").selectOption("operator");
+    await dialog.getByLabel("Ends after").selectOption("1 hour");
+    await dialog.getByText(/"lifetime":"3600s"/).waitFor(); // in the command that does the same
+    await accessible(page, "the form for a token");
+    await dialog.getByRole("button", { name: "Create the token" }).click();
+    const secret = await dialog.locator(".secret").innerText();
+    expect(/^nodal_[\w-]{40,}$/.test(secret), `the secret is ${secret}`);
+    await accessible(page, "a new token");
+    await dialog.getByRole("button", { name: "Done" }).click();
+    await page.locator("tr", { hasText: /ci\s*made .* by [\s\S]*operator\s*dev, test\s*in 1h/ }).waitFor();
+    expect(!(await page.content()).includes(secret), "the secret is still on the page");
+    expect((await opens(secret, "/v1/namespaces/dev/pods")) === 200, "the token does not open its namespace");
+    expect((await opens(secret, "/v1/namespaces/default/pods")) === 403, "the token opens another namespace");
+    await page.getByRole("button", { name: "Create…" }).click();
+    await dialog.getByLabel("Name", { exact: true }).fill("ci");
+    await dialog.getByRole("button", { name: "Create the token" }).click();
+    await dialog.getByText(/there is one already/).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Revoke ci…" }).click();
+    await dialog.getByText("It cannot be brought back.").waitFor();
+    await dialog.getByRole("button", { name: "Revoke the token" }).click();
+    await page.getByRole("rowheader", { name: /^ci/ }).waitFor({ state: "detached" });
+    expect((await opens(secret, "/v1/namespaces/dev/pods")) === 401, "the revoked token opens the node");
+  });
+
   await step("changes by other clients show when the page becomes visible", async () => {
     const image = page.getByRole("rowheader", { name: new RegExp(IMAGE) });
     const comeBack = () => page.evaluate(() => dispatchEvent(new Event("focus")));

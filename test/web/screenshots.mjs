@@ -37,6 +37,7 @@ await story(async ({ page, origin, step }) => {
     await picture("logs", "pods/default/shop/logs?c=front,cache");
     await picture("images", "images", () => act(page));
     await picture("objects", "objects", () => page.getByText("shop-settings").first().waitFor());
+    await picture("tokens", "tokens", () => act(page));
     await picture("object", "objects/secrets/default/shop-login", () => press("Show"));
     await picture("terminal", "pods/default/shop", async () => {
       await act(page);

@@ -197,6 +197,9 @@ await story(async ({ context, page, origin, step }) => {
     await goTo("pods", "Pods");
     await page.getByText("seen", { exact: true }).waitFor();
     await fits("the list of pods", true);
+    await goTo("tokens", "Tokens");
+    await page.getByRole("rowheader", { name: /^viewer/ }).waitFor();
+    await fits("the tokens", true);
     await goTo("images", "Images");
     await act(page);
     await page.getByRole("rowheader", { name: new RegExp(IMAGE) }).waitFor();
@@ -283,7 +286,7 @@ await story(async ({ context, page, origin, step }) => {
     await page.goto(`${VIEW}/ui/`);
     await page.getByRole("heading", { name: "node-a" }).waitFor();
     await page.getByText("Read-only port", { exact: true }).waitFor();
-    await gone("the read-only port", "Read-only", "Sign out", "Images", "Objects", "Apply");
+    await gone("the read-only port", "Read-only", "Sign out", "Images", "Objects", "Tokens", "Apply");
     await page.getByRole("link", { name: /^Pods/ }).click();
     await page.getByText("seen", { exact: true }).click();
     await page.getByRole("heading", { name: "default/seen" }).waitFor();
@@ -301,7 +304,7 @@ await story(async ({ context, page, origin, step }) => {
     await page.getByLabel(/One from the node/).fill(readFileSync(VIEWER_TOKEN, "utf8").trim());
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByRole("heading", { name: "node-a" }).waitFor();
-    await gone("the node", "Read-only", "Apply");
+    await gone("the node", "Read-only", "Tokens", "Apply");
     await page.getByRole("link", { name: /^Pods/ }).click();
     await page.getByText("seen", { exact: true }).click();
     await page.getByRole("heading", { name: "default/seen" }).waitFor();
@@ -319,5 +322,6 @@ await story(async ({ context, page, origin, step }) => {
     await page.getByText("Terminals change things, which your role may not.").waitFor();
     await page.goto(`${origin}/ui/apply`);
     await page.getByText("which your role may not.").waitFor();
+    await goTo("tokens", "There is no such page");
   });
 });

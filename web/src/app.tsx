@@ -7,6 +7,7 @@ import { ObjectPage, ObjectsPage } from "./pages/objects";
 import { PodPage } from "./pages/pod";
 import { PodsPage } from "./pages/pods";
 import { SignInPage } from "./pages/signin";
+import { TokensPage } from "./pages/tokens";
 import { Icon } from "./parts/icons";
 import { KeyHelp } from "./parts/keys";
 import { Ticking } from "./parts/ticking";
@@ -16,7 +17,7 @@ import { link } from "./state/link";
 import { keepUp, node, podList } from "./state/live";
 import { kindOf } from "./state/objects";
 import { hrefOf, place } from "./state/route";
-import { acting, mayAct, session, signOut } from "./state/session";
+import { acting, isAdmin, mayAct, session, signOut } from "./state/session";
 import { type Theme, theme } from "./state/theme";
 import { age } from "./pure/time";
 import { titleOf } from "./pure/title";
@@ -50,6 +51,7 @@ function Page() {
   if (first === "pods" && !namespace) return <PodsPage />;
   if (first === "apply") return <AddPage />;
   if (first === "images") return <ImagesPage />;
+  if (first === "tokens" && !namespace && isAdmin.value) return <TokensPage />;
   if (first === "objects" && !namespace) return <ObjectsPage />;
   if (first === "objects" && kindOf(namespace!) && name && tab) return <ObjectPage key={place.value.path.join("/")} kind={namespace as Kind} namespace={name} name={tab} />;
   return (
@@ -90,6 +92,11 @@ function Header() {
               Objects
             </a>
           </>
+        )}
+        {isAdmin.value && (
+          <a href={hrefOf("tokens")} aria-current={current("tokens")}>
+            Tokens
+          </a>
         )}
         {acting.value && (
           <a href={hrefOf("apply")} aria-current={current("apply")}>

@@ -17,7 +17,7 @@ import { toYaml } from "../pure/yaml";
 import { now } from "../state/clock";
 import { events, pods, probes, synced } from "../state/live";
 import { hrefOf } from "../state/route";
-import { canAudit, canExec, canWrite, may, session } from "../state/session";
+import { isAdmin, canExec, canWrite, may, session } from "../state/session";
 import { Overview } from "./overview";
 import { LogsTab } from "./logs";
 
@@ -106,7 +106,7 @@ function Tabs({ pod, tab }: { pod: Pod; tab: string }) {
     ...(canExec.value ? [["terminal", "Terminal"]] : []),
     ["events", "Events"],
     ["yaml", "YAML"],
-    ...(canAudit.value ? [["audit", "Audit"]] : []),
+    ...(isAdmin.value ? [["audit", "Audit"]] : []),
   ] as Array<[string, string]>;
   return (
     <nav class="tabs" aria-label="Parts of the pod">
@@ -130,7 +130,7 @@ function Tab({ pod, tab }: { pod: Pod; tab: string }) {
     case "yaml":
       return <YamlTab pod={pod} />;
     case "audit":
-      return canAudit.value ? <Deeds pod={pod} /> : <p class="nothing">The audit log is for admins.</p>;
+      return isAdmin.value ? <Deeds pod={pod} /> : <p class="nothing">The audit log is for admins.</p>;
     default:
       return <Overview pod={pod} />;
   }

@@ -133,6 +133,10 @@ export const planPrune = () => read("/v1/images:prunePlan", "ImagesService/GetPr
 export const pruneImages = (): Call => ({ method: "POST", path: "/v1/images:prune", json: {}, rpc: "ImagesService/PruneImages", kubectl: "" });
 export const removeImage = (image: string): Call => ({ method: "DELETE", path: `/v1/images?image=${encodeURIComponent(image)}`, rpc: "ImagesService/RemoveImage", message: { image }, kubectl: "" });
 
+export const listTokens = () => read("/v1/tokens", "TokensService/ListTokens", "");
+export const createToken = (json: object): Call => ({ method: "POST", path: "/v1/tokens", json, rpc: "TokensService/CreateToken", message: json, kubectl: "" });
+export const revokeToken = (name: string): Call => ({ method: "DELETE", path: `/v1/tokens/${encodeURIComponent(name)}`, rpc: "TokensService/RevokeToken", message: { name }, kubectl: "" });
+
 type Objects = Pick<KindInfo, "kind" | "namespaced">;
 
 const pathOf = (o: Objects, { namespace, name }: Named) => (o.namespaced ? `/v1/namespaces/${namespace}/objects/${o.kind}/${name}` : `/v1/objects/${o.kind}/${name}`);

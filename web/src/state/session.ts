@@ -23,8 +23,9 @@ export const acting = signal(false);
 export const may = (verb: Verb) => session.value?.can.includes(verb) ?? false;
 export const mayAct = computed(() => may("write") || may("exec"));
 export const canWrite = computed(() => acting.value && may("write"));
-/** canAudit: to read does not act, so the lock at the top does not matter. */
-export const canAudit = computed(() => may("admin") && (session.value?.live ?? false));
+/** isAdmin: to read does not act, so the lock at the top does not matter. The read-only port serves nothing of an admin's. */
+export const isAdmin = computed(() => may("admin") && (session.value?.live ?? false));
+export const canAdmin = computed(() => acting.value && isAdmin.value);
 export const canExec = computed(() => acting.value && may("exec"));
 
 const memories: Array<() => void> = [];
