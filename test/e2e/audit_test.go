@@ -204,7 +204,7 @@ func TestWithoutAnAuditLogNothingChanges(t *testing.T) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=512k"); err != nil {
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=2m"); err != nil {
 		t.Fatal(err)
 	}
 	mounted := true

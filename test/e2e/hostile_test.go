@@ -29,8 +29,9 @@ import (
 const (
 	// resident bounds what strangers make the agent keep in memory, beside what it has when idle.
 	resident = 32 << 20
-	// proven bounds it for a known caller, which may have 32 MiB of messages on their way.
-	proven = 48 << 20
+	// proven bounds it for a known caller, which may have 32 MiB of messages on their way. Go's collector lets garbage
+	// grow as large as what is used.
+	proven = 128 << 20
 	// besieged bounds the time that an attack has to reach its height, and that is spent there.
 	besieged = 20 * time.Second
 	// undisturbed bounds what an admin waits for an answer meanwhile, in 99 of 100 cases. The attacker uses the
@@ -60,7 +61,7 @@ func TestAPodTakesNoMemory(t *testing.T) {
 }
 
 func TestAViewerTakesNoMemory(t *testing.T) {
-	claim.Shows(t, "Access", "a caller that may only read makes the agent keep less than 48 MiB, whatever it sends and does not finish")
+	claim.Shows(t, "Access", "a caller that may only read makes the agent keep less than 128 MiB, whatever it sends and does not finish")
 	n := start(t)
 	peer := hostile.Peer{Target: netip.MustParseAddrPort(n.secure()), Dial: new(net.Dialer).DialContext}
 	n.besiegeBy(peer, proven, hostile.Proven(n.token("viewer")))
