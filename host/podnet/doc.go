@@ -8,6 +8,7 @@
 //	       --> conflist    (containerd runs the CNI plugins by it: bridge, host-local, portmap)
 //	Follow --> lays the guard and the NetworkPolicies (policy) down again when these or pods' labels change
 //	Connect -> lets a pod that the plugins have connected onto the network
+//	Watch  --> tells when the tables are removed, so that Keep comes at once
 //	Keep   --> sets up again what a reload of the firewall took away, opens host ports again,
 //	           and removes rules of host ports that lead to pods that are gone, and their addresses (left.go)
 //	Clean  --> closes the host ports of killed pods, removes the bridge and the tables

@@ -66,12 +66,17 @@ func run(commands ...string) error {
 // record writes what the CNI library notes of a pod's connection.
 func (n *Network) record(w wire) error {
 	dir := filepath.Join(n.cache, "results")
-	text := fmt.Sprintf(`{"containerId": "box-%[1]s", "cniArgs": [["K8S_POD_UID", "%[1]s"]], "networkName": %[2]q, "ifName": "eth0", "result": {"interfaces": [
+	text := fmt.Sprintf(`{"containerId": "box-%[1]s", "cniArgs": [["K8S_POD_UID", "%[1]s"], ["K8S_POD_NAMESPACE", %[6]q]], "networkName": %[2]q, "ifName": "eth0", "result": {"interfaces": [
 		{"name": %[2]q}, {"name": %[1]q}, {"name": "eth0", "mac": %[3]q, "sandbox": "/run/some"}], "ips": [
 		{"address": "%[4]s/24"}, {"address": "%[5]s/64"}]}}`,
-		w.link, n.places.bridge(), w.card, w.addresses[0], w.addresses[1])
+		w.link, n.places.bridge(), w.card, w.addresses[0], w.addresses[1], namespaceOf(w))
 	return errors.Join(os.MkdirAll(dir, 0o700),
 		os.WriteFile(filepath.Join(dir, n.places.bridge()+"-box-"+w.link+"-eth0"), []byte(text), 0o600))
+}
+
+// namespaceOf returns the namespace of a pod: one has another than the rest.
+func namespaceOf(w wire) string {
+	return map[string]string{"veth4": "other"}[w.link]
 }
 
 // payload marks the frames of the test.

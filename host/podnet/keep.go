@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"nodal/host/podnet/nft"
 	"nodal/node"
 )
 
@@ -46,6 +47,11 @@ func (n *Network) Keep(ctx context.Context, ours func() bool, sandboxes Sandboxe
 	}
 	given, err := n.clearLeft(ctx, sandboxes, time.Now())
 	return append(events, given...), err
+}
+
+// Watch tells when tables of the node's network were removed, until the context ends. Keep brings them back.
+func (n *Network) Watch(ctx context.Context) (<-chan struct{}, error) {
+	return nft.Watch(ctx, n.places.table())
 }
 
 // repair lays the rules and sysctls down again.

@@ -6,9 +6,11 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/nftables"
 
+	"nodal/host/podnet/nft"
 	"nodal/node"
 )
 
@@ -87,6 +89,52 @@ func TestNetworkOfANodeThatIsNoLongerOursIsLeftAlone(t *testing.T) {
 			t.Errorf("got%s gone and %d events, want that nothing was done", lost, len(events))
 		}
 		return errors.Join(err, failed, unseen)
+	}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestAFlushedFirewallIsNoticedAtOnce asks the kernel for its news. What the node itself changes is none.
+func TestAFlushedFirewallIsNoticedAtOnce(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root to make a network")
+	}
+	n := newKept(t)
+	if err := inOwnNetwork(func() error {
+		err := n.route()
+		n.setUpGuard()
+		gone, unheard := n.Watch(t.Context())
+		err = errors.Join(err, unheard)
+		for range 3 {
+			n.setUpGuard() // replaces its tables
+		}
+		for _, c := range []struct {
+			name string
+			take func() error
+		}{
+			{"all of it", flushRuleset},
+			{"one table", func() error {
+				return nft.Remove(nft.Table{Family: nft.Bridge, Name: n.places.table()})
+			}},
+		} {
+			select {
+			case <-gone:
+				t.Errorf("before %s was removed: there is news", c.name)
+			case <-time.After(50 * time.Millisecond):
+			}
+			err = errors.Join(err, c.take())
+			select {
+			case <-gone:
+			case <-time.After(time.Second):
+				t.Errorf("%s was removed, and there is no news within a second", c.name)
+			}
+			_, failed := keepTwice(t, n)
+			err = errors.Join(err, failed)
+		}
+		if lost, unseen := n.lost(); lost != "" || unseen != nil || n.lostGuard() {
+			t.Errorf("still gone:%s, %v", lost, unseen)
+		}
+		return err
 	}); err != nil {
 		t.Error(err)
 	}

@@ -209,6 +209,16 @@ func policiesHold(t *testing.T, n *Network, w *wishes, filtered string) error {
 		{"out of a to 81, and into b from anywhere", "{podSelector: {matchLabels: {app: a}}, policyTypes: [Egress], " +
 			"egress: [{to: [{podSelector: {}}], ports: [{port: 81, protocol: TCP}]}]}---" +
 			"{podSelector: {matchLabels: {app: b}}, policyTypes: [Ingress], ingress: [{}]}", false, true, true, true},
+		{"into b from the namespace of c, by its name", "{podSelector: {matchLabels: {app: b}}, policyTypes: [Ingress], " +
+			"ingress: [{from: [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: other}}}]}]}", false, false, true, true},
+		{"into b from every namespace", "{podSelector: {matchLabels: {app: b}}, policyTypes: [Ingress], " +
+			"ingress: [{from: [{namespaceSelector: {}}]}]}", true, true, true, true},
+		{"into b from pods of a label in the namespace of c", "{podSelector: {matchLabels: {app: b}}, policyTypes: [Ingress], " +
+			"ingress: [{from: [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: other}}, podSelector: {matchLabels: {app: a}}}]}]}",
+			false, false, false, true},
+		{"out of b into the namespace of c alone", "{podSelector: {matchLabels: {app: b}}, policyTypes: [Egress], " +
+			"egress: [{to: [{namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: In, values: [other]}]}}]}]}",
+			true, true, true, false},
 		{"none again", "", true, true, true, true},
 	} {
 		w.policies = nil

@@ -43,6 +43,7 @@ func TestMain(m *testing.M) {
 // fakeNetwork is set up at once. It returns an event for each call of Keep while the node is its own.
 type fakeNetwork struct {
 	looked []bool // whether the node was still its own
+	gone   chan struct{}
 }
 
 var _ Network = (*fakeNetwork)(nil)
@@ -50,6 +51,8 @@ var _ Network = (*fakeNetwork)(nil)
 func (*fakeNetwork) Checks(context.Context) []node.Check { return nil }
 func (*fakeNetwork) SetUp(context.Context) error         { return nil }
 func (*fakeNetwork) Clean(context.Context) error         { return nil }
+
+func (n *fakeNetwork) Watch(context.Context) (<-chan struct{}, error) { return n.gone, nil }
 
 func (n *fakeNetwork) Keep(_ context.Context, ours func() bool, _ func(context.Context) (map[string]bool, error)) ([]node.Event, error) {
 	n.looked = append(n.looked, ours())

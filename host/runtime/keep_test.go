@@ -58,5 +58,27 @@ func ticks(r *Runtime, times int) {
 		}
 		cancel()
 	}()
-	r.wait(ctx, tick)
+	r.wait(ctx, tick, nil)
+}
+
+func TestNetworkIsKeptAtOnceWhenOthersRemoveAPartOfIt(t *testing.T) {
+	r, events := newFake(t)
+	r.daemon = &daemon{done: make(chan struct{})}
+	var err error
+	if r.lock, err = takeLock(r.layout.lock()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.lock.Close() })
+	ctx, cancel := context.WithCancel(t.Context())
+	gone, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		r.wait(ctx, nil, gone) // no tick ever comes
+	}()
+	gone <- struct{}{}
+	if e := <-events; e.Reason != "Kept" {
+		t.Errorf("got %+v, want that the network was kept", e)
+	}
+	cancel()
+	<-ended
 }

@@ -43,6 +43,8 @@ type Network interface {
 	// left. Sandboxes lists the runtime's sandboxes, and whether each is ready. Keep returns events about all that.
 	Keep(ctx context.Context, ours func() bool, sandboxes func(context.Context) (map[string]bool, error),
 	) ([]node.Event, error)
+	// Watch tells when others have removed parts of the network, until the context ends.
+	Watch(ctx context.Context) (<-chan struct{}, error)
 	Clean(ctx context.Context) error
 }
 

@@ -134,10 +134,14 @@ func (r *Runtime) Run(ctx context.Context) error {
 	r.keepNetwork(ctx) // host ports may have been closed while no agent ran
 	tick := time.NewTicker(lookAgain)
 	defer tick.Stop()
+	gone, err := r.config.Network.Watch(ctx)
+	if err != nil {
+		r.config.Log.Warn("cannot hear of changes of the firewall; what it loses of the pods' network is noticed within a minute", "err", err)
+	}
 	pause := firstPause
 	for {
 		since := time.Now()
-		ended, ok := r.wait(ctx, tick.C)
+		ended, ok := r.wait(ctx, tick.C, gone)
 		if !ok {
 			return nil
 		}
@@ -163,7 +167,7 @@ func (r *Runtime) Run(ctx context.Context) error {
 }
 
 // wait returns how containerd ended. Meanwhile it keeps the log short and the network as it was set up.
-func (r *Runtime) wait(ctx context.Context, tick <-chan time.Time) (ended string, ok bool) {
+func (r *Runtime) wait(ctx context.Context, tick <-chan time.Time, gone <-chan struct{}) (ended string, ok bool) {
 	r.mu.Lock()
 	d := r.daemon
 	r.mu.Unlock()
@@ -173,6 +177,8 @@ func (r *Runtime) wait(ctx context.Context, tick <-chan time.Time) (ended string
 			return "", false
 		case <-d.done:
 			return d.ended, true
+		case <-gone:
+			r.keepNetwork(ctx)
 		case <-tick:
 			if err := trimLog(r.layout.log()); err != nil {
 				r.config.Log.Warn("cannot rotate containerd's log", "err", err)

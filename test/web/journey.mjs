@@ -394,6 +394,17 @@ await story(async ({ context, page, origin, step }) => {
     await page.getByRole("rowheader", { name: new RegExp(IMAGE) }).waitFor({ state: "detached" });
   });
 
+  await step("changes by other clients show when the page becomes visible", async () => {
+    const image = page.getByRole("rowheader", { name: new RegExp(IMAGE) });
+    const comeBack = () => page.evaluate(() => dispatchEvent(new Event("focus")));
+    await call(page, "POST", "/v1/images:import", readFileSync(TARBALL));
+    await comeBack();
+    await image.waitFor();
+    await call(page, "DELETE", `/v1/images?image=${encodeURIComponent(IMAGE)}`);
+    await comeBack();
+    await image.waitFor({ state: "detached" });
+  });
+
   await step("a token is made, shown once, used and revoked", async () => {
     const opens = (secret, path) => page.evaluate(async ([secret, path]) => (await fetch(path, { credentials: "omit", headers: { Authorization: `Bearer ${secret}` } })).status, [secret, path]);
     await page.getByRole("link", { name: "Tokens" }).click();
@@ -428,16 +439,5 @@ await story(async ({ context, page, origin, step }) => {
     await dialog.getByRole("button", { name: "Revoke the token" }).click();
     await page.getByRole("rowheader", { name: /^ci/ }).waitFor({ state: "detached" });
     expect((await opens(secret, "/v1/namespaces/dev/pods")) === 401, "the revoked token opens the node");
-  });
-
-  await step("changes by other clients show when the page becomes visible", async () => {
-    const image = page.getByRole("rowheader", { name: new RegExp(IMAGE) });
-    const comeBack = () => page.evaluate(() => dispatchEvent(new Event("focus")));
-    await call(page, "POST", "/v1/images:import", readFileSync(TARBALL));
-    await comeBack();
-    await image.waitFor();
-    await call(page, "DELETE", `/v1/images?image=${encodeURIComponent(IMAGE)}`);
-    await comeBack();
-    await image.waitFor({ state: "detached" });
   });
 });

@@ -6,6 +6,7 @@
 //	Table.String  writes a table in the language of the program nft, for tests that people read
 //	Replace       lays tables down in one transaction: no packet meets half of them
 //	Remove        removes them
+//	Watch         tells when another program has removed some
 //
 // The parts of the pods' network decide what their tables say, without any I/O. This package knows how the kernel wants
 // it said. It holds the few words that they use, and nothing of pods.
