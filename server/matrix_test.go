@@ -205,7 +205,7 @@ func (o outcome) verdict() verdict {
 		return unknown
 	case o.code == http.StatusForbidden || o.rpc == "PermissionDenied":
 		return denied
-	case nowhere || o.code == http.StatusMethodNotAllowed || o.rpc == "Unimplemented":
+	case nowhere || o.code == http.StatusMethodNotAllowed || o.rpc == "Unimplemented" && strings.HasPrefix(o.text, "unknown "):
 		return absent
 	}
 	return allowed

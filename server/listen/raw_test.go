@@ -55,6 +55,13 @@ func speakHTTP2(t *testing.T, conn net.Conn) *rawClient {
 // request sends the headers of a gRPC call, and of what else is given.
 func (c *rawClient) request(stream uint32, path string, fields ...string) {
 	c.t.Helper()
+	if err := c.tryRequest(stream, path, fields...); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// tryRequest is request on a connection that may have ended.
+func (c *rawClient) tryRequest(stream uint32, path string, fields ...string) error {
 	c.latest = stream
 	c.block.Reset()
 	all := append([]string{
@@ -63,10 +70,7 @@ func (c *rawClient) request(stream uint32, path string, fields ...string) {
 	for i := 0; i < len(all); i += 2 {
 		c.encoder.WriteField(hpack.HeaderField{Name: all[i], Value: all[i+1]})
 	}
-	err := c.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: c.block.Bytes(), EndHeaders: true})
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	return c.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: c.block.Bytes(), EndHeaders: true})
 }
 
 // settle reads frames until the server is silent, answers settings, and returns the streams

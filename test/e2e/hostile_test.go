@@ -52,7 +52,7 @@ func TestAPodTakesNoMemory(t *testing.T) {
 	n.apply(web("hostile").yaml())
 	n.waitRunning("hostile")
 	pid := n.pidOf("hostile", "main")
-	gateway := n.gatewayOf(pid)
+	gateway := gatewayOf(t, pid)
 	pods, err := gateway.Prefix(24)
 	if err != nil {
 		t.Fatal(err)
@@ -68,11 +68,11 @@ func TestAViewerTakesNoMemory(t *testing.T) {
 }
 
 // gatewayOf returns the address at which a process finds the machine.
-func (n *node) gatewayOf(pid int) netip.Addr {
-	n.t.Helper()
+func gatewayOf(t *testing.T, pid int) netip.Addr {
+	t.Helper()
 	routes, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/route", pid))
 	if err != nil {
-		n.t.Fatal(err)
+		t.Fatal(err)
 	}
 	for line := range strings.Lines(string(routes)) {
 		fields := strings.Fields(line)
@@ -81,11 +81,11 @@ func (n *node) gatewayOf(pid int) netip.Addr {
 		}
 		address, err := strconv.ParseUint(fields[2], 16, 32)
 		if err != nil {
-			n.t.Fatal(err)
+			t.Fatal(err)
 		}
 		return netip.AddrFrom4([4]byte(binary.NativeEndian.AppendUint32(nil, uint32(address))))
 	}
-	n.t.Fatalf("the process has no default route:\n%s", routes)
+	t.Fatalf("the process has no default route:\n%s", routes)
 	return netip.Addr{}
 }
 

@@ -1,12 +1,21 @@
 package e2e
 
 import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/test/claim"
 	"nodal/test/daemon"
+	"nodal/test/pace"
 )
 
 // reader is a pod that is ready while it can read a page of another pod. Its init container has to come to an end first.
@@ -69,4 +78,92 @@ func TestPodsOfTheOwnRuntimeAreHeldToNetworkPolicies(t *testing.T) {
 	d.Await("the next agent applies a change to pods of the last", func(p daemon.Pods) bool {
 		return !p.Ready("friend") && !p.Ready("other") && !p.Ready("stranger") && p.Ready("web")
 	})
+}
+
+// TestNetworkPoliciesHoldAtHostPortsAndWhileNoAgentRuns connects from inside of pods, so that no part of the agent is needed.
+func TestNetworkPoliciesHoldAtHostPortsAndWhileNoAgentRuns(t *testing.T) {
+	claim.Shows(t, "Security",
+		"a NetworkPolicy holds for connections to a host port of its pods",
+		"while the agent is dead, NetworkPolicies hold for new connections, those that are allowed and those that are not")
+	t.Parallel()
+	d := daemon.StartAlone(t)
+	d.Import("busybox")
+	apply := func(manifest string) {
+		t.Helper()
+		_, err := nodev1.NewManifestsServiceClient(d.Conn()).Apply(t.Context(), &nodev1.ApplyRequest{Manifest: manifest})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	free, err := net.Listen("tcp", ":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := free.Addr().(*net.TCPAddr).Port
+	free.Close()
+	web := shell("web", "exec httpd -f -p 8080 -h /")
+	web.labels = map[string]string{"app": "web"}
+	apply(web.yaml() + fmt.Sprintf("    ports: [{containerPort: 8080, hostPort: %d}]\n", port))
+	naps := map[string]string{"friend": "86021", "stranger": "86022"}
+	for name, nap := range naps {
+		p := shell(name, "exec sleep "+nap)
+		p.labels = map[string]string{"app": name}
+		apply(p.yaml())
+	}
+	apply(networkPolicy("web", "{podSelector: {matchLabels: {app: web}}, ingress: [{from: [{podSelector: {matchLabels: {app: friend}}}]}]}"))
+	pods := d.Await("all run", func(p daemon.Pods) bool { return p.Ready("web") && p.Ready("friend") && p.Ready("stranger") })
+
+	friend, stranger := pidOfNap(t, naps["friend"]), pidOfNap(t, naps["stranger"])
+	at := map[string]netip.AddrPort{
+		"the pod":       netip.AddrPortFrom(netip.MustParseAddr(pods["web"].GetPodIps()[0]), 8080),
+		"the host port": netip.AddrPortFrom(gatewayOf(t, friend), uint16(port)),
+	}
+	connects := func(pid int, to netip.AddrPort, within time.Duration) bool {
+		ctx, cancel := context.WithTimeout(t.Context(), within)
+		defer cancel()
+		conn, err := dialIn(pid)(ctx, "tcp", to.String())
+		if err == nil {
+			conn.Close()
+		}
+		return err == nil
+	}
+	holds := func(when string) {
+		t.Helper()
+		for what, to := range at {
+			if !connects(friend, to, pace.Of(10*time.Second)) {
+				t.Errorf("%s: a pod that may does not reach %s", when, what)
+			}
+			if connects(stranger, to, time.Second) {
+				t.Errorf("%s: a pod that may not reaches %s", when, what)
+			}
+		}
+	}
+	for deadline := time.Now().Add(pace.Of(patience)); connects(stranger, at["the pod"], time.Second); {
+		if time.Now().After(deadline) {
+			t.Fatal("the policy does not come into force")
+		}
+	}
+	holds("while the agent runs")
+	d.Kill()
+	holds("while no agent runs")
+	d.Launch()
+	d.Await("the next agent answers", func(p daemon.Pods) bool { return p.Ready("web") })
+	holds("after a restart of the agent")
+}
+
+// pidOfNap returns the process that sleeps for so long.
+func pidOfNap(t *testing.T, seconds string) int {
+	t.Helper()
+	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range lines {
+		if text, err := os.ReadFile(path); err == nil && string(text) == "sleep\x00"+seconds+"\x00" {
+			pid, _ := strconv.Atoi(strings.Split(path, "/")[2]) // the pattern has digits alone
+			return pid
+		}
+	}
+	t.Fatalf("no process sleeps for %s seconds", seconds)
+	return 0
 }
