@@ -8,12 +8,10 @@ import (
 	clientmetrics "k8s.io/client-go/tools/metrics"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/agent/files"
 	"nodal/agent/state"
 	"nodal/host/volume"
-	"nodal/node"
 	"nodal/node/assign"
 	"nodal/node/storage"
 	"nodal/server/audit"
@@ -55,11 +53,8 @@ func open(ctx context.Context, o Options, f facts) (memory, error) {
 		Pods: cfg.Dirs.Pods(), Local: keeper.Dir, Objects: s.Store,
 		Allocatable: func() corev1.ResourceList { return f.offers.Read().Allocatable }, Swept: counts.Swept,
 	})
-	laid := files.In(cfg.Dirs, o.Log)
-	s.Adopt(func(key node.Key, uid types.UID) error {
-		return errors.Join(volumes.Adopt(uid), laid.Logs.Adopt(key, uid))
-	})
+	s.Adopt(volumes.Adopt)
 	return memory{
-		state: s, volumes: volumes, files: laid, keeper: keeper, counts: counts, audit: kept,
+		state: s, volumes: volumes, files: files.In(cfg.Dirs, volumes.IsOurs, o.Log), keeper: keeper, counts: counts, audit: kept,
 	}, nil
 }

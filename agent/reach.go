@@ -19,7 +19,6 @@ import (
 	"nodal/host/cri"
 	"nodal/host/cri/spec"
 	"nodal/host/registry"
-	"nodal/host/volume"
 	"nodal/node"
 	"nodal/node/limit"
 )
@@ -68,7 +67,7 @@ func reach(ctx context.Context, o Options, f facts, m memory) (r runtime, err er
 		OOMGroup: cgroups.OOMGroup(cfg.Cgroups, f.cgroups),
 	})
 	r.pods = cri.NewPods(r.conn, r.health, cri.PodConfig{
-		LogsDir: cfg.Dirs.PodLogs, LogsMark: volume.Ours, ResolvConf: resolvConf(cfg.Pods.DNS.ResolvConf, o.Log), CgroupParent: parent,
+		LogsDir: cfg.Dirs.PodLogs, ResolvConf: resolvConf(cfg.Pods.DNS.ResolvConf, o.Log), CgroupParent: parent,
 		// Swap limits are looked for each time: before the first container there may be no cgroup that shows them.
 		Node: func() spec.Node {
 			return podNode(fixed, f.offers.Read(), f.cgroups.Version == 2 && f.cgroups.LimitsSwap())

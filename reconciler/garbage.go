@@ -64,7 +64,7 @@ func (r *Reconciler) Garbage(ctx context.Context) ([]node.Garbage, error) {
 	stock := <-taken
 	all := stock.Runs(r.Act.Clock())
 	var errs []error
-	for _, f := range node.Facilities() {
+	for _, f := range swept {
 		left := r.Act.facility(f).garbage
 		if left == nil {
 			continue

@@ -12,6 +12,10 @@ import (
 // sweepEvery is the interval between two searches for remains of unknown pods.
 const sweepEvery = 5 * time.Minute
 
+// swept lists the facilities in the order of a sweep. The directory of a pod goes last, with its volumes: it shows that the
+// pod's cgroup and logs are this node's.
+var swept = [...]node.Facility{node.Cgroup, node.Logs, node.Volumes}
+
 // sweep removes the cgroups, volumes and logs of pods that are not known, such as a crash leaves.
 func (r *Reconciler) sweep(ctx context.Context) {
 	if r.sweeping.Load() {
@@ -25,7 +29,7 @@ func (r *Reconciler) sweep(ctx context.Context) {
 	go func() {
 		defer r.sweeping.Store(false)
 		keep := r.keep(seen)
-		for _, f := range node.Facilities() {
+		for _, f := range swept {
 			sweep := r.Act.facility(f).sweep
 			if sweep == nil {
 				continue

@@ -36,16 +36,20 @@ type Files struct {
 	Logs logs.Layout
 
 	tree podfiles.Tree
+	ours func(types.UID) bool
 	log  *slog.Logger
 }
 
 var _ reconciler.Logs = Files{}
 
-// In returns the files below the node's directories.
-func In(dirs config.Dirs, log *slog.Logger) Files {
+// In returns the files below the node's directories. ours reports whether the directory of a pod, which host/volume
+// makes, is this node's. Several nodes of a machine may have their logs side by side: the logs of a pod are this node's
+// if that directory is.
+func In(dirs config.Dirs, ours func(types.UID) bool, log *slog.Logger) Files {
 	return Files{
-		Logs: logs.Layout{Pods: dirs.PodLogs, Links: dirs.LogLinks(), Mark: volume.Ours},
+		Logs: logs.Layout{Pods: dirs.PodLogs, Links: dirs.LogLinks()},
 		tree: podfiles.Tree{Root: dirs.Pods(), Mark: volume.Ours},
+		ours: ours,
 		log:  log,
 	}
 }
@@ -152,15 +156,20 @@ func (f Files) RemovePod(key node.Key, uid types.UID) error {
 	)
 }
 
-// Sweep removes the logs of the pods for which keep is false, and links to logs that are gone. The directories of pods,
-// with all other files, are swept by host/volume.
+// Sweep removes the logs of this node's pods for which keep is false. host/volume sweeps the directories of pods with all
+// other files, and has to come later: these show which pods were this node's.
 func (f Files) Sweep(_ context.Context, keep func(types.UID) bool) error {
-	return errors.Join(f.Logs.SweepPods(keep), f.Logs.SweepLinks())
+	return f.Logs.SweepPods(f.unless(keep))
 }
 
 // Garbage lists the logs that Sweep would remove.
 func (f Files) Garbage(_ context.Context, keep func(types.UID) bool) ([]node.Garbage, error) {
-	return f.Logs.Garbage(keep)
+	return f.Logs.Garbage(f.unless(keep))
+}
+
+// unless reports whether the logs of a pod may go.
+func (f Files) unless(keep func(types.UID) bool) func(types.UID) bool {
+	return func(uid types.UID) bool { return f.ours(uid) && !keep(uid) }
 }
 
 // RemoveRun removes the log and the termination message of a run.

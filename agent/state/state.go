@@ -95,12 +95,12 @@ func (s *State) ClearWay() {
 	}
 }
 
-// Adopt calls mark for each pod. It marks the pod's directories as this node's, for the case that the record is lost
-// later.
-func (s *State) Adopt(mark func(node.Key, types.UID) error) {
+// Adopt calls mark with the UID of each pod. It marks the pod's directory as this node's, for the case that the record is
+// lost later.
+func (s *State) Adopt(mark func(types.UID) error) {
 	views, _ := s.Store.Views()
 	for _, v := range views {
-		if err := mark(v.Key, v.Slot.Pod.UID()); err != nil {
+		if err := mark(v.Slot.Pod.UID()); err != nil {
 			s.log.Warn("cannot mark the directory of a pod as this node's", "pod", v.Key, "err", err)
 		}
 	}

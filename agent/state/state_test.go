@@ -9,7 +9,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/agent/config"
 	"nodal/host/volume"
@@ -69,7 +68,7 @@ func TestTheDirectoriesOfPodsThatTheNodeHasAreItsOwn(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	opened.Adopt(func(_ node.Key, uid types.UID) error { return volumes.Adopt(uid) })
+	opened.Adopt(volumes.Adopt)
 	if got, err := volumes.Own(); err != nil || !slices.Equal(got, []string{"known"}) {
 		t.Errorf("the node's own are %q (%v), want that of the pod that it knows", got, err)
 	}

@@ -2,7 +2,6 @@ package cri
 
 import (
 	"context"
-	"io/fs"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -31,9 +30,8 @@ type Config struct {
 
 // PodConfig holds what Pods need besides the pod.
 type PodConfig struct {
-	LogsDir    string      // such as /var/log/pods
-	LogsMark   fs.FileMode // is set on the directories of pods in there, and shows that they are of this node
-	ResolvConf string      // the host's resolv.conf, which pods inherit; empty leaves them nothing
+	LogsDir    string // such as /var/log/pods
+	ResolvConf string // the host's resolv.conf, which pods inherit; empty leaves them nothing
 
 	// Node returns the node as it is now, for the translation of pods. It is called for each sandbox and container.
 	// nil stands for a node without settings and a machine without facts.

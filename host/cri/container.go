@@ -43,7 +43,7 @@ func (c containers) create(
 	default:
 		return node.Result{}, failure(reasonContainerConfig, err)
 	}
-	if err := makeLogDir(c.LogsDir, c.LogsMark, pod, a.Container); err != nil {
+	if err := makeLogDir(c.LogsDir, pod, a.Container); err != nil {
 		return node.Result{}, failure(reasonCreateContainer, err)
 	}
 	reply, err := c.conn.runtime.CreateContainer(ctx, request)

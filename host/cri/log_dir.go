@@ -3,7 +3,6 @@ package cri
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -14,8 +13,8 @@ import (
 )
 
 // makeLogDir makes a directory for log files: the runtime makes only the files. It goes through an os.Root because a
-// pod that may write there can plant links. The directory of the pod gets the mark.
-func makeLogDir(logs string, mark fs.FileMode, pod *node.Pod, container string) error {
+// pod that may write there can plant links.
+func makeLogDir(logs string, pod *node.Pod, container string) error {
 	if err := os.MkdirAll(logs, 0o755); err != nil {
 		return fmt.Errorf("make log directory: %w", err)
 	}
@@ -37,11 +36,6 @@ func makeLogDir(logs string, mark fs.FileMode, pod *node.Pod, container string) 
 		}
 		if !info.IsDir() {
 			return fmt.Errorf("make log directory: %q is a symbolic link", name)
-		}
-		if name == own && info.Mode()&mark != mark {
-			if err := root.Chmod(own, info.Mode().Perm()|mark); err != nil {
-				return fmt.Errorf("mark log directory: %w", err)
-			}
 		}
 	}
 	return nil

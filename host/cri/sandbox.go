@@ -35,7 +35,7 @@ func (s sandboxes) run(ctx context.Context, pod *node.Pod, a node.RunSandbox) (n
 	if err := s.checkFeatures(ctx, pod); err != nil {
 		return node.Result{}, err
 	}
-	if err := makeLogDir(s.LogsDir, s.LogsMark, pod, ""); err != nil {
+	if err := makeLogDir(s.LogsDir, pod, ""); err != nil {
 		return node.Result{}, failure(node.FailedCreateSandbox, err)
 	}
 	// A sandbox may cost a network and the pull of its image: twice the time.

@@ -23,9 +23,8 @@ import (
 // Everything it does below its two roots stays there and goes through no
 // symbolic link, even if someone plants one: a pod may have /var/log mounted.
 type Layout struct {
-	Pods  string      // /var/log/pods
-	Links string      // /var/log/containers
-	Mark  fs.FileMode // is on the directories of pods that this node has made; zero disables the sweep of these
+	Pods  string // /var/log/pods
+	Links string // /var/log/containers
 }
 
 // podDir returns the name of the directory of a pod's logs.

@@ -17,9 +17,9 @@ import (
 // goneMark begins the names of directories whose pods are gone. No namespace begins with it.
 const goneMark = ".gone-"
 
-// leftovers opens the directory of all logs and lists the pods' directories of this node for which keep is false, and
-// those that an earlier sweep has renamed. The root is nil if there is none.
-func (l Layout) leftovers(keep func(types.UID) bool) (root *os.Root, names []string, err error) {
+// leftovers opens the directory of all logs and lists the directories of the pods that may go, and those that an earlier
+// sweep has renamed. The root is nil if there is none.
+func (l Layout) leftovers(goes func(types.UID) bool) (root *os.Root, names []string, err error) {
 	if root, err = os.OpenRoot(l.Pods); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, nil
 	}
@@ -32,11 +32,10 @@ func (l Layout) leftovers(keep func(types.UID) bool) (root *os.Root, names []str
 		return nil, nil, fmt.Errorf("find the logs of deleted pods: %w", err)
 	}
 	for _, e := range entries {
-		info, err := e.Info()
-		if err != nil || !info.IsDir() || l.Mark == 0 || info.Mode()&l.Mark == 0 {
+		if !e.IsDir() {
 			continue
 		}
-		if _, uid, ok := podOf(e.Name()); strings.HasPrefix(e.Name(), goneMark) || ok && !keep(uid) {
+		if _, uid, ok := podOf(e.Name()); strings.HasPrefix(e.Name(), goneMark) || ok && goes(uid) {
 			names = append(names, e.Name())
 		}
 	}
@@ -53,8 +52,8 @@ func podOf(dir string) (key node.Key, uid types.UID, ok bool) {
 }
 
 // Garbage lists the directories that SweepPods would remove.
-func (l Layout) Garbage(keep func(types.UID) bool) ([]node.Garbage, error) {
-	root, names, err := l.leftovers(keep)
+func (l Layout) Garbage(goes func(types.UID) bool) ([]node.Garbage, error) {
+	root, names, err := l.leftovers(goes)
 	if root == nil {
 		return nil, err
 	}
@@ -84,17 +83,18 @@ func sizeOf(root *os.Root, dir string) (sum int64) {
 	return sum
 }
 
-// SweepPods removes the logs of pods for which keep is false. It renames each directory first, and asks again then: a
-// pod with the same UID may have come back meanwhile, and its runtime writes into the directory.
-func (l Layout) SweepPods(keep func(types.UID) bool) error {
-	root, names, err := l.leftovers(keep)
+// SweepPods removes the logs of the pods for which goes is true. Several nodes may have their logs in one directory, so
+// goes has to know which pods were this node's. A directory is renamed first, and goes is asked again then: a pod with the
+// same UID may have come back meanwhile, and its runtime writes into the directory.
+func (l Layout) SweepPods(goes func(types.UID) bool) error {
+	root, names, err := l.leftovers(goes)
 	if root == nil {
 		return err
 	}
 	defer root.Close()
 	var errs []error
 	for _, name := range names {
-		aside, err := setAside(root, name, keep)
+		aside, err := setAside(root, name, goes)
 		if err == nil && aside != "" {
 			err = root.RemoveAll(aside)
 		}
@@ -106,7 +106,7 @@ func (l Layout) SweepPods(keep func(types.UID) bool) error {
 }
 
 // setAside renames a directory that was listed, and returns its new name; empty if its pod has come back.
-func setAside(root *os.Root, name string, keep func(types.UID) bool) (string, error) {
+func setAside(root *os.Root, name string, goes func(types.UID) bool) (string, error) {
 	if strings.HasPrefix(name, goneMark) {
 		return name, nil
 	}
@@ -114,36 +114,10 @@ func setAside(root *os.Root, name string, keep func(types.UID) bool) (string, er
 	if err := root.Rename(name, aside); err != nil {
 		return "", err
 	}
-	if _, uid, _ := podOf(name); keep(uid) {
+	if _, uid, _ := podOf(name); !goes(uid) {
 		return "", root.Rename(aside, name)
 	}
 	return aside, nil
-}
-
-// Adopt marks the directory of the logs of a pod of this node, if there is one. It may be older than the mark.
-func (l Layout) Adopt(key node.Key, uid types.UID) error {
-	dir, err := podDir(key, uid)
-	if err != nil {
-		return err
-	}
-	root, err := os.OpenRoot(l.Pods)
-	if err == nil {
-		defer root.Close()
-		err = markDir(root, dir, l.Mark)
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("mark the logs of pod %q as this node's: %w", key.Name, err)
-	}
-	return nil
-}
-
-// markDir sets a mode bit of a directory, unless it has it.
-func markDir(root *os.Root, dir string, mark fs.FileMode) error {
-	info, err := root.Lstat(dir)
-	if err != nil || !info.IsDir() || info.Mode()&mark == mark {
-		return err
-	}
-	return root.Chmod(dir, info.Mode().Perm()|info.Mode()&(fs.ModeSticky|fs.ModeSetgid|fs.ModeSetuid)|mark)
 }
 
 // SweepLinks removes links to logs that are no longer there, such as an agent leaves that is killed between the two

@@ -13,18 +13,13 @@ import (
 	"nodal/node"
 )
 
-// layPods makes directories of logs, those in ours with the node's mark.
-func layPods(t *testing.T, ours []string, others ...string) Layout {
+// layPods makes directories of logs.
+func layPods(t *testing.T, names ...string) Layout {
 	t.Helper()
-	l := Layout{Pods: t.TempDir(), Mark: fs.ModeSticky}
-	for _, name := range slices.Concat(ours, others) {
+	l := Layout{Pods: t.TempDir()}
+	for _, name := range names {
 		if err := errors.Join(os.MkdirAll(filepath.Join(l.Pods, name, "main"), 0o755),
 			os.WriteFile(filepath.Join(l.Pods, name, "main", "0.log"), []byte("12345"), 0o600)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, name := range ours {
-		if err := os.Chmod(filepath.Join(l.Pods, name), 0o755|fs.ModeSticky); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -47,11 +42,12 @@ func (l Layout) wantPods(t *testing.T, want ...string) {
 	}
 }
 
-func keepWeb(uid types.UID) bool { return uid == "web-uid" }
+// dbGoes says that the logs of one pod may go.
+func dbGoes(uid types.UID) bool { return uid == "db-uid" }
 
 func TestSweepRemovesTheLogsThatItLists(t *testing.T) {
-	l := layPods(t, []string{"default_db_db-uid", "default_web_web-uid", ".gone-default_old_old-uid"}, "default_theirs_their-uid", "notes")
-	got, err := l.Garbage(keepWeb)
+	l := layPods(t, "default_db_db-uid", "default_web_web-uid", ".gone-default_old_old-uid", "default_theirs_their-uid", "notes")
+	got, err := l.Garbage(dbGoes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,20 +61,20 @@ func TestSweepRemovesTheLogsThatItLists(t *testing.T) {
 	if want := []string{".gone-default_old_old-uid of default/old", "default_db_db-uid of default/db"}; !slices.Equal(listed, want) {
 		t.Errorf("listed %q, want %q", listed, want)
 	}
-	if err := l.SweepPods(keepWeb); err != nil {
+	if err := l.SweepPods(dbGoes); err != nil {
 		t.Fatal(err)
 	}
 	l.wantPods(t, "default_theirs_their-uid", "default_web_web-uid", "notes")
 }
 
 func TestAPodThatComesBackDuringASweepKeepsItsLogs(t *testing.T) {
-	l := layPods(t, []string{"default_web_web-uid"})
+	l := layPods(t, "default_web_web-uid")
 	asked := 0
-	back := func(types.UID) bool { // it is accepted between the list and the removal
+	once := func(types.UID) bool { // the pod is accepted between the list and the removal
 		asked++
-		return asked > 1
+		return asked == 1
 	}
-	if err := l.SweepPods(back); err != nil {
+	if err := l.SweepPods(once); err != nil {
 		t.Fatal(err)
 	}
 	l.wantPods(t, "default_web_web-uid")
@@ -89,40 +85,21 @@ func TestAPodThatComesBackDuringASweepKeepsItsLogs(t *testing.T) {
 
 // A crash between the two steps of a removal leaves a directory that no pod uses.
 func TestASweepThatWasCutShortGoesOn(t *testing.T) {
-	l := layPods(t, []string{"default_web_web-uid", ".gone-default_web_web-uid"})
-	if err := l.SweepPods(keepWeb); err != nil {
-		t.Fatal(err)
-	}
-	l.wantPods(t, "default_web_web-uid")
-}
-
-func TestNoLogsAreSweptWithoutAMark(t *testing.T) {
-	l := layPods(t, []string{"default_web_web-uid"})
-	l.Mark = 0
+	l := layPods(t, "default_db_db-uid", ".gone-default_db_db-uid")
 	if err := l.SweepPods(func(types.UID) bool { return false }); err != nil {
 		t.Fatal(err)
 	}
-	l.wantPods(t, "default_web_web-uid")
-	l = Layout{Pods: filepath.Join(t.TempDir(), "none"), Mark: fs.ModeSticky}
-	if got, err := l.Garbage(keepWeb); err != nil || len(got) != 0 {
-		t.Errorf("where no pod has run: got %v, %v", got, err)
-	}
+	l.wantPods(t, "default_db_db-uid")
 }
 
-func TestLogsOfAnEarlierAgentAreAdopted(t *testing.T) {
-	l := layPods(t, nil, "default_web_web-uid", "default_theirs_their-uid")
-	for range 2 {
-		if err := l.Adopt(node.Key{Namespace: "default", Name: "web"}, "web-uid"); err != nil {
-			t.Fatal(err)
-		}
+func TestASweepBeforeTheFirstPodFindsNothing(t *testing.T) {
+	l := Layout{Pods: filepath.Join(t.TempDir(), "none")}
+	if got, err := l.Garbage(dbGoes); err != nil || len(got) != 0 {
+		t.Errorf("got %v, %v, want nothing", got, err)
 	}
-	if err := l.Adopt(node.Key{Namespace: "default", Name: "new"}, "new-uid"); err != nil {
-		t.Errorf("a pod without logs: %v", err)
+	if err := l.SweepPods(dbGoes); err != nil {
+		t.Error(err)
 	}
-	if err := l.SweepPods(func(types.UID) bool { return false }); err != nil {
-		t.Fatal(err)
-	}
-	l.wantPods(t, "default_theirs_their-uid")
 }
 
 func TestSweepRemovesLinksToNowhere(t *testing.T) {

@@ -34,10 +34,11 @@ func (n *node) garbage(kind, part string) (found []*nodev1.Garbage) {
 	return found
 }
 
-// leaveBehind leaves the logs and the cgroup of a pod that is gone, as a crash does.
+// leaveBehind leaves the directory, the logs and the cgroup of a pod that is gone, as a crash does.
 func (n *node) leaveBehind(logs, beside string) (cgroups []string) {
 	n.t.Helper()
-	if err := errors.Join(os.MkdirAll(filepath.Join(logs, "main"), 0o755), os.Chmod(logs, 0o755|os.ModeSticky),
+	home := filepath.Join(n.Root(), "pods/left-behind") // the sticky bit marks the node's own directories
+	if err := errors.Join(os.Mkdir(home, 0o750), os.Chmod(home, 0o750|os.ModeSticky), os.MkdirAll(filepath.Join(logs, "main"), 0o755),
 		os.WriteFile(filepath.Join(logs, "main", "0.log"), []byte("12345"), 0o600)); err != nil {
 		n.t.Fatal(err)
 	}
@@ -101,6 +102,9 @@ func TestGarbageIsListedWithItsReasonBeforeItGoes(t *testing.T) {
 	if len(logs) != 1 || logs[0].GetBytes() != 5 || logs[0].GetPod() != "gone" || logs[0].GetGoesAt() == nil || logs[0].GetWhy() == "" {
 		t.Errorf("got %s, want the logs of 5 bytes, with why and when", n.jsonOf(logs))
 	}
+	if files := n.garbage("files", "left-behind"); len(files) != 1 || files[0].GetGoesAt() == nil {
+		t.Errorf("got %s, want the directory of the pod", n.jsonOf(files))
+	}
 	left := n.garbage("cgroup", strings.TrimSuffix(filepath.Base(cgroups[0]), ".slice"))
 	if len(left) != 1 || left[0].GetGoesAt() == nil || left[0].GetKept() != "" {
 		t.Errorf("got %s, want the cgroup that was left behind, with the time of the next sweep", n.jsonOf(left))
@@ -116,7 +120,7 @@ func TestGarbageIsListedWithItsReasonBeforeItGoes(t *testing.T) {
 	n.Kill() // the first sweep of an agent comes at once
 	n.up()
 	n.eventually("the leftovers are gone", func() bool {
-		for _, path := range append(cgroups, ours) {
+		for _, path := range append(cgroups, ours, filepath.Join(n.Root(), "pods/left-behind")) {
 			if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
 				return false
 			}
