@@ -15,7 +15,7 @@ import (
 // drop has a file deliver a pod without a UID, which other kubelets know by an alias.
 func (b *bench) drop(derived types.UID, aliases ...types.UID) {
 	b.Helper()
-	object := pod("web")
+	object := probed("web")
 	object.UID = derived
 	object.Annotations = map[string]string{manifest.AnnotationSource: manifest.FromFile, manifest.AnnotationHash: string(derived)}
 	in := b.intake
@@ -48,6 +48,8 @@ func TestStaticPodOfAnotherKubeletIsAdopted(t *testing.T) {
 				b.rest(time.Hour)
 				b.wantState("web", "Running running restarts=0 ready=true")
 				b.wantUndisturbed()
+				b.says("web", node.ReadinessProbe, false)
+				b.wantState("web", "Running running restarts=0 ready=false")
 			})
 		})
 	}
@@ -60,7 +62,7 @@ func (b *bench) record(uid types.UID) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	object := pod("web")
+	object := probed("web")
 	object.UID = uid
 	if _, err := store.New(b.journal, clock).Transact(func(tx *store.Tx) error {
 		tx.Put(key("web"), node.NewSlot(&node.Pod{

@@ -55,17 +55,34 @@ func TestAnAdoptedPodIsAsReadyAsItWas(t *testing.T) {
 
 		b.says("web", node.ReadinessProbe, false)
 		b.wantState("web", "Running running restarts=0 ready=false")
-		later := b.told(true, time.Hour)
-		if _, _, err := b.intake.Apply([]intake.Delivery{{Pod: object, Told: later}}, time.Now()); err != nil {
-			b.Fatal(err)
-		}
-		b.rest(time.Second)
-		b.wantState("web", "Running running restarts=0 ready=false") // its own word is newer
 		if _, _, err := b.intake.Apply([]intake.Delivery{{Pod: object, Told: b.told(true, 0)}}, time.Now()); err != nil {
 			b.Fatal(err)
 		}
+		b.rest(time.Minute)
+		b.wantState("web", "Running running restarts=0 ready=false") // a probe is heard once, and stands
+	})
+}
+
+// TestAnAdoptedPodIsAsReadyAsItWasLast: it has a record, and another kubelet has probed it since.
+func TestAnAdoptedPodIsAsReadyAsItWasLast(t *testing.T) {
+	inCluster(t, func(b *bench) {
+		object := probed("web")
+		object.UID, object.Annotations = "u1", map[string]string{node.AnnotationFrom: node.Cluster}
+		b.hear("u1")
+		b.bring(object)
 		b.rest(time.Second)
-		b.wantState("web", "Running running restarts=0 ready=true") // the other's is
+		b.says("web", node.StartupProbe, true)
+		b.says("web", node.ReadinessProbe, true)
+		b.rest(time.Hour)
+		b.stop()
+		b.rejoin()
+		b.hear("u1")
+		b.wantState("web", "Running running restarts=0 ready=true")
+		if _, _, err := b.intake.Apply([]intake.Delivery{{Pod: object, Told: b.told(false, time.Minute)}}, time.Now()); err != nil {
+			b.Fatal(err)
+		}
+		b.rest(time.Second)
+		b.wantState("web", "Running running restarts=0 ready=false")
 	})
 }
 

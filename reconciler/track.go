@@ -19,6 +19,7 @@ type Track struct {
 	slot    *node.Slot
 	got     *node.Observed
 	objects map[node.ObjectRef]int64
+	probed  map[string]string // by container, the last run of which a readiness probe of this agent was heard
 }
 
 // Turn is the work of a track for now.
@@ -34,9 +35,9 @@ type Turn struct {
 // first.
 func NewTrack(slot *node.Slot, got *node.Observed, known bool) *Track {
 	begin := got.Clone()
-	begin.Health = slot.Health // the next look drops that of runs that are gone
+	begin.Health = presumed(slot, got) // the next look drops that of runs that are gone
 	begin.Lost = slot.Lost
-	return &Track{course: newCourse(!known), slot: slot, got: begin}
+	return &Track{course: newCourse(!known), slot: slot, got: begin, probed: map[string]string{}}
 }
 
 // Slot and Got are the present snapshots; both are immutable.
@@ -48,7 +49,10 @@ func (t *Track) Got() *node.Observed { return t.got }
 func (t *Track) Intend(slot *node.Slot) (obsolete func(node.Action) bool) {
 	old := t.slot
 	t.slot = slot
-	t.hearHealth()
+	t.learn(slot.Health)
+	if old.Pod.UID() != slot.Pod.UID() {
+		t.learn(presumed(slot, t.got))
+	}
 	switch {
 	case old.Pod == slot.Pod && old.Termination == slot.Termination:
 		return nil
@@ -62,19 +66,6 @@ func (t *Track) Intend(slot *node.Slot) (obsolete func(node.Action) bool) {
 		return mayBeGivenUp
 	}
 	return nil
-}
-
-// hearHealth takes what the record knows of runs and the track does not: another kubelet has probed them.
-func (t *Track) hearHealth() {
-	for name, told := range t.slot.Health {
-		run := t.got.Newest(t.slot.Pod.UID(), name)
-		if run == nil || run.ID != told.ID || !told.Changed().After(t.got.HealthOf(run).Changed()) {
-			continue
-		}
-		got := t.got.Clone()
-		setHealth(got, name, told)
-		t.got = got
-	}
 }
 
 // forget drops failures that a new intent may cure. For a new pod under the old name it also drops what was prepared
@@ -221,6 +212,9 @@ func (t *Track) Hear(word node.Probed) bool {
 	run := t.got.Newest(t.slot.Pod.UID(), word.Container)
 	if run == nil || run.ID != word.ID {
 		return false
+	}
+	if word.Kind == node.ReadinessProbe {
+		t.probed[run.Name] = run.ID
 	}
 	before := t.got.HealthOf(run)
 	after := before.After(word)

@@ -162,7 +162,7 @@ func (s *staging) situations() []string {
 
 func TestAKindOfAssetOfItsOwnKeepsItsPromises(t *testing.T) {
 	all := met{}
-	for seed := range uint64(200) {
+	for seed := range uint64(300) {
 		report := Run(Options{Seed: seed, Extra: newStaging})
 		if report.Failure != nil {
 			t.Fatalf("seed %d: %v", seed, report.Failure)

@@ -36,7 +36,7 @@ func (p *pods) carry(ctx context.Context, key types.NamespacedName) error {
 	case vouch:
 		return p.vouch(ctx, s, todo.condition)
 	case report:
-		if p.holdBack(key, todo.canWait) {
+		if p.holdBack(key, todo.canWait || p.learns(key)) {
 			return nil
 		}
 		return p.report(ctx, s.want, &todo.status)
@@ -60,6 +60,13 @@ func (p *pods) carry(ctx context.Context, key types.NamespacedName) error {
 // statusDelay delays the first status of a pod that starts: most pods run a moment later, and only that status is
 // sent. Later statuses that can wait are delayed for ten times as long.
 const statusDelay = time.Second
+
+// learns reports whether the node got a pod's status just now, and may still show how the pod was before that.
+func (p *pods) learns(key types.NamespacedName) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return time.Now().Before(p.entry(key).learns)
+}
 
 // holdBack reports whether a pod's status has to wait. The queue brings the pod back.
 func (p *pods) holdBack(key types.NamespacedName, canWait bool) bool {
@@ -121,7 +128,11 @@ func (p *pods) apply(ctx context.Context, s sides) error {
 	}
 	key := types.NamespacedName{Namespace: want.Namespace, Name: want.Name}
 	p.mu.Lock()
-	p.entry(key).applied = fingerprint(want)
+	e := p.entry(key)
+	if e.applied == "" {
+		e.learns = time.Now().Add(statusDelay)
+	}
+	e.applied = fingerprint(want)
 	p.mu.Unlock()
 	p.noteDelivered(key, want.UID)
 	// A node that got the pod from an earlier process changes nothing now, so its watch would be silent.

@@ -387,3 +387,32 @@ func TestTheFirstDeliveryBringsTheStatus(t *testing.T) {
 		}
 	}
 }
+
+// Right after its delivery the node may still show a pod as it was before another kubelet ran it.
+func TestAPodIsReportedOnceTheNodeHasLearntHowItWas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		want := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "1"}}
+		key := types.NamespacedName{Namespace: "default", Name: "web"}
+		p := newPods("node-a", nil, &willing{}, &objects{}, slog.New(slog.DiscardHandler))
+		defer p.queue.ShutDown()
+		if p.learns(key) {
+			t.Error("a report waits before the pod is delivered")
+		}
+		if err := p.apply(t.Context(), sides{want: want, have: &local{object: want.DeepCopy()}}); err != nil {
+			t.Fatal(err)
+		}
+		if !p.learns(key) {
+			t.Error("no report waits after the pod is delivered")
+		}
+		time.Sleep(statusDelay)
+		if p.learns(key) {
+			t.Error("a report waits for more than a moment")
+		}
+		if err := p.apply(t.Context(), sides{want: want, have: &local{object: want.DeepCopy()}, applied: "before"}); err != nil {
+			t.Fatal(err)
+		}
+		if p.learns(key) {
+			t.Error("a report waits after a change of the pod")
+		}
+	})
+}

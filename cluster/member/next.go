@@ -168,7 +168,7 @@ func (s sides) reporting() step {
 	if equality.Semantic.DeepEqual(status, s.want.Status) {
 		return step{}
 	}
-	return step{verb: report, uid: s.want.UID, status: status, canWait: starting(&s.want.Status) && starting(&status)}
+	return step{verb: report, uid: s.want.UID, status: status, canWait: starting(&status) || unlearned(&s.want.Status, &status)}
 }
 
 // finished reports whether a pod has a final phase.

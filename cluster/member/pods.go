@@ -46,6 +46,7 @@ type entry struct {
 	applied   string    // fingerprint of the manifest that the node has answered
 	delivered types.UID // of the pod that the node has got since the start
 	asked     *asked    // nil until the node was asked
+	learns    time.Time // until when the node may not show yet what it learns from the cluster
 	notBefore time.Time // when the next status that can wait may be sent; zero if none waits
 }
 

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"nodal/node"
 )
@@ -26,9 +27,7 @@ func statusFor(want *corev1.Pod, have *local) corev1.PodStatus {
 		}
 	}
 	status.NominatedNodeName = want.Status.NominatedNodeName
-	if want.Status.StartTime != nil {
-		status.StartTime = want.Status.StartTime
-	}
+	keepStart(&status, want.Status.StartTime)
 	keepTransitions(status.Conditions, want.Status.Conditions)
 	if finished(want) { // a final phase stays, whichever client set it
 		status.Phase, status.Reason, status.Message = want.Status.Phase, want.Status.Reason, want.Status.Message
@@ -37,6 +36,19 @@ func statusFor(want *corev1.Pod, have *local) corev1.PodStatus {
 		end(&status, want)
 	}
 	return status
+}
+
+// keepStart leaves the time at which a pod started as it was. Conditions that hold since then go with it.
+func keepStart(status *corev1.PodStatus, before *metav1.Time) {
+	if before == nil {
+		return
+	}
+	for i := range status.Conditions {
+		if c := &status.Conditions[i]; status.StartTime != nil && c.LastTransitionTime.Equal(status.StartTime) {
+			c.LastTransitionTime = *before
+		}
+	}
+	status.StartTime = before
 }
 
 // keepTransitions leaves the times of conditions that hold as they did. What the node derives of a pod that another kubelet
@@ -93,6 +105,26 @@ func starting(status *corev1.PodStatus) bool {
 		return c.RestartCount > 0 || ended != nil && ended.ExitCode != 0 ||
 			waits != nil && waits.Reason != "ContainerCreating" && waits.Reason != "PodInitializing"
 	})
+}
+
+// unlearned reports whether the node has yet to look closely at a pod that it takes over: the same containers run, but
+// their start or the pod's address is not known. Without the address the pod's services would lose it.
+func unlearned(before, now *corev1.PodStatus) bool {
+	unknown := now.PodIP == "" && before.PodIP != ""
+	for i := range before.ContainerStatuses {
+		was := &before.ContainerStatuses[i]
+		if was.State.Running == nil {
+			continue
+		}
+		at := slices.IndexFunc(now.ContainerStatuses, func(c corev1.ContainerStatus) bool {
+			return c.Name == was.Name && c.ContainerID == was.ContainerID && c.State.Running != nil
+		})
+		if at < 0 {
+			return false
+		}
+		unknown = unknown || now.ContainerStatuses[at].State.Running.StartedAt.IsZero()
+	}
+	return unknown
 }
 
 // end makes the status of a pod that is gone final. The pod has failed, unless every container succeeded. A phase that

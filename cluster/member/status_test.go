@@ -194,7 +194,38 @@ func TestStatusForKeepsTheTimesOfWhatHoldsAsBefore(t *testing.T) {
 	}
 	s := given(wanted("u1"), here("u1"))
 	s.want.Status.StartTime, s.have.object.Status.StartTime = new(at(10)), new(at(20))
-	if got := statusFor(s.want, s.have).StartTime; !got.Equal(new(at(10))) {
-		t.Errorf("got a pod that started at %s, want %s", got, at(10))
+	s.have.object.Status.Conditions = condition("True", 20)
+	got := statusFor(s.want, s.have)
+	if since := got.Conditions[0].LastTransitionTime; !got.StartTime.Equal(new(at(10))) || !since.Equal(new(at(10))) {
+		t.Errorf("got a pod that started at %s, and was ready at %s, want %s", got.StartTime, since, at(10))
+	}
+}
+
+// Reports of a pod that the node has just taken over wait until it knows the pod.
+func TestAnAdoptedPodIsReportedOnceItIsKnown(t *testing.T) {
+	running := func(ip, id string, started int64) corev1.PodStatus {
+		return corev1.PodStatus{Phase: corev1.PodRunning, PodIP: ip, ContainerStatuses: []corev1.ContainerStatus{{
+			Name: "main", ContainerID: id, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Unix(started, 0)}},
+		}}}
+	}
+	begun := running("10.0.0.1", "containerd://a", 1)
+	unstarted := running("10.0.0.1", "containerd://a", 1)
+	unstarted.ContainerStatuses[0].State.Running.StartedAt = metav1.Time{}
+	for _, c := range []struct {
+		name string
+		now  corev1.PodStatus
+		want bool
+	}{
+		{"nothing is known of it", corev1.PodStatus{Phase: corev1.PodPending}, true},
+		{"its address is not", running("", "containerd://a", 1), true},
+		{"its start is not", unstarted, true},
+		{"another container runs", running("", "containerd://b", 1), false},
+		{"it has another address", running("10.0.0.2", "containerd://a", 1), false},
+	} {
+		s := given(wanted("u1"), here("u1"))
+		s.want.Status, s.have.object.Status = begun, c.now
+		if got := s.reporting(); got.verb != report || got.canWait != c.want {
+			t.Errorf("%s: the report is %+v, and can wait: %t, want %t", c.name, got.verb, got.canWait, c.want)
+		}
 	}
 }

@@ -298,3 +298,41 @@ func TestVolumesMountOnReadOnlyVolumes(t *testing.T) {
 	b.wantShown(b.setUp(p), want...)
 	b.wantShown(b.setUp(p), want...)
 }
+
+// Upstream's kubelet mounts a tmpfs where there is none, and hides what lies there from then on.
+func TestVolumesLieInMemoryWhereUpstreamHasThemThere(t *testing.T) {
+	facts := corev1.DownwardAPIProjection{Items: []corev1.DownwardAPIVolumeFile{{
+		Path: "name", FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"},
+	}}}
+	for _, c := range []struct {
+		name   string
+		source corev1.VolumeSource
+		memory bool
+	}{
+		{"downwardAPI", corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{Items: facts.Items}}, true},
+		{"projected", corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
+			Sources: []corev1.VolumeProjection{{DownwardAPI: &facts}}}}, true},
+		{"configMap", fromConfigMap("settings"), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newBench(t)
+			b.post(configMap("settings", map[string]string{"mode": "fast"}))
+			dir := b.setUp(pod(c.source))
+			if got := len(b.mounted()) == 1; got != c.memory {
+				t.Errorf("mounted are %q, want a tmpfs: %t", b.mounted(), c.memory)
+			}
+			if !c.memory {
+				return
+			}
+			// An earlier version has laid it out on the disk, and containers have that mounted.
+			if err := errors.Join(unix.Unmount(dir, 0), os.Mkdir(filepath.Join(dir, "..before"), 0o755),
+				os.Symlink("..before", filepath.Join(dir, dataLink))); err != nil {
+				t.Fatal(err)
+			}
+			if b.setUp(pod(c.source)); len(b.mounted()) != 0 {
+				t.Errorf("mounted over the files of an earlier version are %q", b.mounted())
+			}
+			b.wantShown(dir, "name -rw-r--r-- web")
+		})
+	}
+}

@@ -42,6 +42,8 @@ import (
 //	probe NAME KIND ok|fails     the probe of the newest run reports this, past its threshold
 //	exit NAME CODE [after D]     a container exits
 //	lose sandbox        the sandbox dies with all that runs in it
+//	lose record         the agent starts again without a record of the pod, and sees what runs
+//	full                the node has no CPU left to give
 //	remove sandbox, remove container NAME
 //	                    it is removed behind the agent's back
 //	advance D           time passes, with the exits and wakes that are due
@@ -53,7 +55,7 @@ func commands() map[string]func(*stage, []string) error {
 		"post": (*stage).post, "drop": (*stage).drop,
 		"claim": (*stage).claim, "unclaim": (*stage).claim,
 		"cgroups": (*stage).withCgroups, "write": (*stage).write, "share": (*stage).share, "reply": (*stage).reply, "auto": (*stage).automatic, "manual": (*stage).automatic,
-		"probe": (*stage).probe, "exit": (*stage).exit, "lose": (*stage).lose, "remove": (*stage).lose,
+		"probe": (*stage).probe, "exit": (*stage).exit, "lose": (*stage).lose, "remove": (*stage).lose, "full": (*stage).full,
 		"advance": (*stage).advance, "crash": (*stage).crash, "look": (*stage).takeLook,
 	}
 }
@@ -244,6 +246,9 @@ func (s *stage) news() {
 }
 
 func (s *stage) lose(words []string) error {
+	if strings.Join(words, " ") == "lose record" {
+		return s.loseRecord()
+	}
 	done := false
 	switch what := strings.Join(words[:min(2, len(words))], " "); {
 	case what == "remove container" && len(words) == 3:

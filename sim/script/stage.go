@@ -154,7 +154,7 @@ func (s *stage) intend() {
 		s.say("gone")
 	case !ok:
 	case s.track == nil:
-		s.track = reconciler.NewTrack(view.Slot, nil, true)
+		s.track = reconciler.NewTrack(view.Slot, s.seen(), true)
 	case s.track.Slot() != view.Slot:
 		if obsolete := s.track.Intend(view.Slot); obsolete != nil {
 			s.cancel(func(f flying) bool { return obsolete(f.Action) })
