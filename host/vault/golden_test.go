@@ -66,7 +66,7 @@ func TestARecordOfTheFirstFormIsWrittenAsEver(t *testing.T) {
 	}
 }
 
-func fromHex(t *testing.T, file string) []byte {
+func fromHex(t testing.TB, file string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {

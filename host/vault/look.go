@@ -271,16 +271,21 @@ func (j *Journal) report(kind, reason, message string) {
 	j.Report(node.Event{Time: time.Now(), Warning: warning, Reason: reason, Message: message})
 }
 
-// reportStart reports the records that do not open at the start.
+// reportStart reports the records that do not open at the start. Those whose key is away have one event together: a node may
+// have thousands of them.
 func (j *Journal) reportStart(locked []store.Locked) {
+	var away []error
 	for _, l := range locked {
-		reason := "RecordDamaged"
 		switch {
 		case errors.Is(l.Err, store.ErrNewer):
-			reason = "RecordOfNewerAgent"
+			j.report(corev1.EventTypeWarning, "RecordOfNewerAgent", l.Err.Error())
 		case errors.Is(l.Err, node.ErrUnavailable):
-			reason = "SecretLocked"
+			away = append(away, l.Err)
+		default:
+			j.report(corev1.EventTypeWarning, "RecordDamaged", l.Err.Error())
 		}
-		j.report(corev1.EventTypeWarning, reason, l.Err.Error())
+	}
+	if len(away) > 0 {
+		j.report(corev1.EventTypeWarning, "SecretsLocked", fmt.Sprintf("%d Secrets cannot be read now; the first: %v", len(away), away[0]))
 	}
 }

@@ -3,6 +3,7 @@ package vault
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -56,6 +57,23 @@ func TestAPluginThatIsAwayLocksSecretsUntilItIsBack(t *testing.T) {
 	w.commit(j, map[string]string{"secrets/c": "gamma"})
 	if got := j.pause(); got != healthyPause {
 		t.Errorf("the next look is in %s, want %s", got, healthyPause)
+	}
+}
+
+func TestAKeyThatIsAwayIsReportedOnce(t *testing.T) {
+	w := newWorld(t)
+	w.commit(w.start(w.kms()), map[string]string{"secrets/a": "alpha", "secrets/b": "beta"})
+	w.plugin.Stop()
+	var events []string
+	j := New(Config{
+		Disk: w.disk, Prefix: "secrets/", Source: w.kms(), Beside: w.path("secrets.key"), Log: slog.New(slog.DiscardHandler),
+		Report: func(e node.Event) { events = append(events, e.Reason+": "+e.Message) },
+	})
+	j.Open(context.Background(), w.disk.all())
+	j.Look(context.Background())
+	j.Look(context.Background())
+	if len(events) != 2 || !strings.HasPrefix(events[0], "SecretsKeyFault: ") || !strings.HasPrefix(events[1], "SecretsLocked: 2 Secrets") {
+		t.Errorf("got %q, want the fault of the key and the number of Secrets, once each", events)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os/signal"
+	"strings"
 	"syscall"
 	"text/tabwriter"
 	"time"
@@ -49,7 +50,10 @@ func checkSettings(cfg *config.Config) (all []hostruntime.Finding) {
 // checkKey says where the key of Secrets lives, and whether the agent could use it.
 func checkKey(ctx context.Context, dirs config.Dirs, source seal.Source) hostruntime.Finding {
 	place, err := vault.Check(ctx, state.Sealing(dirs, source), journal.Has(dirs.Journal(), store.SecretRecords))
-	name := fmt.Sprintf("key of Secrets: %s (%s)", source, place)
+	name := "key of Secrets: " + source.String()
+	if !strings.HasSuffix(name, place) {
+		name += " (" + place + ")"
+	}
 	switch {
 	case err == nil:
 		return hostruntime.Finding{Name: name, OK: true}

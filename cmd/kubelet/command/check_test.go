@@ -19,9 +19,9 @@ func TestCheckSaysWhereTheKeyOfSecretsLives(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []struct{ flag, want string }{
 		{"--secrets-key=beside", "ok      key of Secrets: beside (" + dir + "/secrets.key)"},
-		{"--secrets-key=file:" + dir + "/key", "FAILED  key of Secrets: file:" + dir + "/key (" + dir + "/key)  key file " + dir + "/key is missing; mount"},
-		{"--secrets-key=kms:unix://" + dir + "/kms", "FAILED  key of Secrets: kms:unix://" + dir + "/kms (" + dir + "/kms)  KMS plugin at " + dir + "/kms: Status"},
-		{"--secrets-key=credential:secrets", "warning  key of Secrets: credential:secrets (credential:secrets)  systemd hands it to the agent alone"},
+		{"--secrets-key=file:" + dir + "/key", "FAILED  key of Secrets: file:" + dir + "/key  key file " + dir + "/key is missing; mount"},
+		{"--secrets-key=kms:unix://" + dir + "/kms", "FAILED  key of Secrets: kms:unix://" + dir + "/kms  KMS plugin at " + dir + "/kms: Status"},
+		{"--secrets-key=credential:secrets", "warning  key of Secrets: credential:secrets  systemd hands it to the agent alone"},
 	} {
 		var out, says bytes.Buffer
 		runCheck([]string{"--container-runtime-endpoint=unix://" + dir + "/none.sock", "--root-dir=" + dir, c.flag}, Console{nil, &out, &says})
