@@ -9,6 +9,7 @@ import (
 	"nodal/host/volume"
 	"nodal/reconciler"
 	"nodal/reconciler/evict"
+	"nodal/reconciler/gc"
 	"nodal/server/runs"
 )
 
@@ -22,6 +23,8 @@ var (
 	_ reconciler.VolumeFiles   = (*volume.Tree)(nil)
 	_ reconciler.RuntimeHealth = (*cri.Health)(nil)
 	_ evict.Disk               = (*usage.Meter)(nil)
+	_ evict.Pressures          = (*reconciler.Vitals)(nil)
+	_ evict.Images             = (*gc.Collector)(nil)
 	_ stats.Disk               = (*usage.Meter)(nil)
 	_ stats.Runtime            = (*cri.Stats)(nil)
 	_ runs.Files               = logs.Layout{}

@@ -28,8 +28,8 @@ func measure(o Options, f facts, m memory, r runtime) (g gauges) {
 		NodeName: cfg.Node.Name, Started: f.machine.Booted, Root: cfg.Dirs.Root, Disk: g.meter,
 	})
 	g.vitals = reconciler.NewVitals(reconciler.VitalsConfig{
-		Runtime: withFault{r.health, r.own.Fault}, Signals: g.figures.Signals, Thresholds: cfg.Reserved.Eviction, Hold: cfg.Reserved.Shortage,
-		Clock: time.Now, Log: o.Log,
+		Runtime: withFault{r.health, r.own.Fault}, Signals: g.figures.Signals,
+		Rules: cfg.Reserved.Rules, Hold: cfg.Reserved.Shortage, Clock: time.Now, Log: o.Log,
 	})
 	return g
 }

@@ -17,6 +17,7 @@ import (
 	"nodal/node/intake"
 	"nodal/node/store"
 	"nodal/reconciler"
+	"nodal/reconciler/evict"
 	"nodal/server/auth"
 )
 
@@ -31,6 +32,7 @@ type parts struct {
 	plugins    *plugin.Registry
 	prober     *probe.Prober
 	reconciler *reconciler.Reconciler
+	relief     *evict.Relief
 	guard      *auth.Authenticator // of the API; nil if nothing is served
 }
 
@@ -75,6 +77,7 @@ func build(o Options, f facts, m memory, r runtime, guard *auth.Authenticator) (
 			reconciler.ReleasedVolumes(m.state.Store, m.volumes), reconciler.RegisteredPlugins(p.plugins.Board, p.plugins),
 		},
 	})
+	p.relief = newRelief(o, m, p)
 	return p, nil
 }
 

@@ -77,6 +77,9 @@ func tasks(o Options, f facts, m memory, r runtime, p parts) []task {
 	if r.cgroups != nil {
 		all = append(all, steady(func(ctx context.Context) { r.cgroups.Follow(ctx, f.offers.Changed) }))
 	}
+	if len(o.Config.Reserved.Rules) > 0 {
+		all = append(all, after(steady(p.relief.Run), p.vitals.Looked(), p.reconciler.Looked()))
+	}
 	if o.Config.Pods.HoldToDisk {
 		all = append(all, steady(newEvictor(m.state, p.meter, m.counts.Evicted, o.Log).Run))
 	}

@@ -199,9 +199,11 @@ type Termination struct {
 	Reason    string        `json:"Reason"` // Kubernetes' word: DeadlineExceeded, ...
 	Message   string        `json:"Message"`
 	Grace     time.Duration `json:"Grace,omitempty"` // zero means the pod's own
+	// Signal names what the node ran short of, if that is why the pod is evicted.
+	Signal string `json:"Signal,omitempty"`
 }
 
-// Evicted is Kubernetes' word for a pod that used more than it may.
+// Evicted is Kubernetes' word for a pod that used more than it may, or than the node had left.
 const Evicted = "Evicted"
 
 // Closed reports whether the pod has ended or is made to end. It takes no change then that a

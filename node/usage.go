@@ -1,6 +1,10 @@
 package node
 
-import "time"
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
 
 // Usage is the consumption of a container at a moment.
 type Usage struct {
@@ -25,4 +29,29 @@ type DiskPlace struct {
 type Written struct {
 	Volumes    map[string]int64 // in emptyDirs that lie on the disk
 	Containers map[string]int64 // over the files of their images, and as logs
+}
+
+// Space counts what files take of a file system.
+type Space struct{ Bytes, Inodes int64 }
+
+// PodUse counts what a pod uses of one resource: bytes, inodes or tasks.
+type PodUse struct {
+	Total      int64
+	Containers map[string]int64 // of it, by container where that is known
+}
+
+// EvictionCandidate is a pod that may be evicted for a resource. Used and Requested are amounts of it as Kubernetes writes
+// them; Used is empty if it is not known.
+type EvictionCandidate struct {
+	Key             Key
+	UID             types.UID
+	Used, Requested string
+	Priority        int32
+	Why             string // what decides about its place
+}
+
+// DiskParts selects files of pods by where they lie.
+type DiskParts struct {
+	Files  bool // volumes and logs, which the node makes
+	Layers bool // what containers write over their images
 }

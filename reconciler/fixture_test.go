@@ -53,6 +53,7 @@ type bench struct {
 	stop   func()  // the reconciler, and waits for its end
 	alive  func(context.Context) error
 	listed func(context.Context) ([]node.Garbage, error)
+	scarce func(bool)
 	kinds  []reconciler.Kind // of assets, besides volumes
 }
 
@@ -122,7 +123,7 @@ func (b *bench) start() {
 		Events: b.events, Sources: b.sources, Offers: &b.offers, Site: b.site,
 		Log: slog.New(slog.DiscardHandler), Relist: reconciler.PollEvery, Starts: 4,
 	})
-	b.alive, b.listed = r.Alive, r.Garbage
+	b.alive, b.listed, b.scarce = r.Alive, r.Garbage, r.SetScarce
 	ctx, cancel := context.WithCancel(context.WithoutCancel(b.Context()))
 	ended := make(chan error, 1)
 	go func() { ended <- r.Run(ctx) }()

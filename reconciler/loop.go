@@ -30,6 +30,7 @@ type Loop struct {
 	since   int64 // store revision up to which intents were taken
 	objects int64 // store revision up to which objects were taken
 	swept   time.Time
+	scarce  bool // the node's disk runs short
 	contact
 	hearing
 	retaining
@@ -97,7 +98,7 @@ func (l *Loop) Turn(now time.Time) {
 }
 
 func (l *Loop) step(t *Tracked, now time.Time) {
-	turn := t.Next(decide.Input{Site: l.Site, Unheard: l.hold(t), Wanted: l.wanted(t), Now: now})
+	turn := t.Next(decide.Input{Site: l.Site, Scarce: l.scarce, Unheard: l.hold(t), Wanted: l.wanted(t), Now: now})
 	if turn.Observe && !t.observing {
 		t.observing = true
 		l.look(&t.Key)
@@ -112,6 +113,16 @@ func (l *Loop) step(t *Tracked, now time.Time) {
 	}
 	l.alarms.set(turn.Wake, t.Key)
 	l.Hands.Show(t, news)
+}
+
+// SetScarce has finished pods give up their containers and logs while the node's disk runs short.
+func (l *Loop) SetScarce(scarce bool) {
+	l.scarce = scarce
+	for key, t := range l.tracks {
+		if t.Slot().Result != nil {
+			l.dirty[key] = true
+		}
+	}
 }
 
 // Finish folds the outcome of an action into its track.

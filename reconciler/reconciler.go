@@ -60,6 +60,8 @@ type Reconciler struct {
 	inbox      chan func() // results of actions and looks
 	wakes      chan node.Key
 	relists    chan struct{}
+	scarce     atomic.Bool // the node's disk runs short
+	scarcity   chan struct{}
 	asked      chan struct{} // received from once a turn, see Alive
 }
 
@@ -91,7 +93,8 @@ func New(c Config) *Reconciler {
 		gate:     newGate(c.Starts),
 		inbox:    make(chan func()),
 		wakes:    make(chan node.Key, 256), relists: make(chan struct{}, 1),
-		asked: make(chan struct{}),
+		scarcity: make(chan struct{}, 1),
+		asked:    make(chan struct{}),
 	}
 }
 
@@ -132,6 +135,8 @@ func (r *Reconciler) Run(ctx context.Context) error {
 			r.loop.Wake(key)
 		case <-r.relists:
 			r.loop.LookAll()
+		case <-r.scarcity:
+			r.loop.SetScarce(r.scarce.Load())
 		case <-r.asked:
 		case <-safety.C:
 			r.loop.LookAll()
@@ -139,6 +144,15 @@ func (r *Reconciler) Run(ctx context.Context) error {
 			r.loop.Ring(r.Act.Clock())
 		case <-sources:
 		}
+	}
+}
+
+// SetScarce has finished pods give up their containers and logs while the node's disk runs short. It does not wait.
+func (r *Reconciler) SetScarce(scarce bool) {
+	r.scarce.Store(scarce)
+	select {
+	case r.scarcity <- struct{}{}:
+	default: // the loop is told already, and reads the latest
 	}
 }
 

@@ -20,18 +20,20 @@ const (
 	vitalsTimeout = 2 * time.Second
 	// A look is needed although there are events: no runtime has one for its network, and no file system for its space.
 	vitalsLook = 10 * time.Second
+	// pressureFresh is the age up to which a measurement answers readers.
+	pressureFresh = time.Second
 )
 
 // VitalsConfig holds the sources of the vitals.
 type VitalsConfig struct {
 	Runtime RuntimeHealth
 	// Signals measures what is left of the resources that the node may run short of, and names those that could not be
-	// read. nil disables it.
-	Signals    func(context.Context) ([]health.Signal, []health.Unread)
-	Thresholds map[string]health.Threshold // below which the node is short, by signal
-	Hold       time.Duration               // for which a shortage has to be over before its condition ends
-	Clock      func() time.Time
-	Log        *slog.Logger
+	// read. It is not called concurrently. nil disables it.
+	Signals func(context.Context) health.Reading
+	Rules   []health.Rule // by which the node is short
+	Hold    time.Duration // for which a shortage has to be over before its condition ends
+	Clock   func() time.Time
+	Log     *slog.Logger
 }
 
 // RuntimeHealth reads the health of the container runtime.
@@ -41,17 +43,21 @@ type RuntimeHealth interface {
 	Changed() <-chan struct{}
 }
 
-// Vitals hold the health of the node: the last status of its runtime, and its conditions. All callers share one look.
-// Its methods may be called from any goroutine.
+// Vitals hold the health of the node: the last status of its runtime, its conditions, and what it runs short of. All
+// callers share one look. Its methods may be called from any goroutine.
 type Vitals struct {
 	VitalsConfig
 	changed node.Bell // rings when a look differs from the one before
 	looked  chan struct{}
 	short   atomic.Pointer[[]corev1.NodeConditionType]
 
-	mu     sync.Mutex // held while a look is under way
-	at     time.Time
-	stale  <-chan struct{} // closed when the last look may be out of date
+	looking sync.Mutex // held while a look at the runtime is under way
+	at      time.Time
+	stale   <-chan struct{} // closed when the last look may be out of date
+
+	measuring sync.Mutex // held while signals are measured
+
+	mu     sync.Mutex // of what the last looks have shown
 	known  node.RuntimeStatus
 	unread []health.Unread
 	record health.Record
@@ -59,7 +65,7 @@ type Vitals struct {
 
 // NewVitals makes the vitals of a node before its first look.
 func NewVitals(c VitalsConfig) *Vitals {
-	return &Vitals{VitalsConfig: c, looked: make(chan struct{}), record: health.Record{Hold: c.Hold}}
+	return &Vitals{VitalsConfig: c, looked: make(chan struct{}), record: health.Record{Hold: c.Hold, Rules: c.Rules}}
 }
 
 // Run looks at the node until the context ends, even without readers: the time since which a condition holds is known
@@ -95,43 +101,82 @@ func (v *Vitals) Short() []corev1.NodeConditionType {
 
 // Look returns the last look while it is fresh, and looks otherwise. A runtime that does not answer is a result too.
 func (v *Vitals) Look(ctx context.Context) (node.RuntimeStatus, []corev1.NodeCondition) {
+	v.looking.Lock()
+	defer v.looking.Unlock()
+	if now := v.Clock(); !v.fresh(now) {
+		v.look(ctx, now)
+	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	now := v.Clock()
-	if v.fresh(now) {
-		return v.known, v.record.Conditions()
-	}
+	return v.known, v.record.Conditions()
+}
+
+// look asks the runtime and measures the signals, side by side.
+func (v *Vitals) look(ctx context.Context, now time.Time) {
 	v.stale = v.Runtime.Changed()
 	// Others wait for this answer, so it must not fail because one client is gone.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), vitalsTimeout)
 	defer cancel()
-	measured := make(chan signals, 1)
+	measured := make(chan health.Reading, 1)
 	go func() { measured <- v.measure(ctx) }()
-	before := v.known
 	answer, err := v.Runtime.Status(ctx)
+	v.mu.Lock()
 	if err != nil {
-		answer = node.RuntimeStatus{Name: before.Name, Version: before.Version, Message: err.Error()}
+		answer = node.RuntimeStatus{Name: v.known.Name, Version: v.known.Version, Message: err.Error()}
 	}
-	v.take(answer, <-measured, now)
-	return v.known, v.record.Conditions()
+	v.mu.Unlock()
+	v.take(&answer, <-measured, now)
+	if v.at.IsZero() {
+		close(v.looked)
+	}
+	v.at = now
 }
 
-// take notes the result of a look.
-func (v *Vitals) take(answer node.RuntimeStatus, left signals, now time.Time) {
-	first, before := v.at.IsZero(), v.known
-	v.at, v.known = now, answer
-	v.logUnread(left.unread)
+// Measure measures the signals now, and returns how far the node is from running short. It does not wait for the
+// runtime's status.
+func (v *Vitals) Measure(ctx context.Context) health.Pressure {
+	select {
+	case <-v.looked:
+	default: // the conditions begin with the first look
+		v.Look(ctx)
+	}
+	ctx, cancel := context.WithTimeout(ctx, vitalsTimeout)
+	defer cancel()
+	return v.take(nil, v.measure(ctx), v.Clock())
+}
+
+// Pressure returns the last measurement while it is fresh, and measures otherwise.
+func (v *Vitals) Pressure(ctx context.Context) health.Pressure {
+	v.mu.Lock()
+	last := v.record.Pressure()
+	v.mu.Unlock()
+	if v.Clock().Sub(last.At) < pressureFresh {
+		return last
+	}
+	return v.Measure(ctx)
+}
+
+// take notes what was seen; answer is nil if the runtime was not asked. A reading that is older than the last one is dropped: two measurements may overtake each
+// other.
+func (v *Vitals) take(answer *node.RuntimeStatus, reading health.Reading, now time.Time) health.Pressure {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if last := v.record.Pressure().Reading; reading.At.Before(last.At) {
+		reading = last
+	}
+	first, before := v.record.Conditions() == nil, v.known
+	if answer != nil {
+		v.known = *answer
+	}
+	v.logUnread(reading.Unread)
 	changed := v.record.Take(health.Facts{
-		RuntimeReady: answer.Ready, NetworkReady: answer.NetworkReady, Message: answer.Message,
-		Signals: left.known, Unread: left.unread,
+		RuntimeReady: v.known.Ready, NetworkReady: v.known.NetworkReady, Message: v.known.Message, Reading: reading,
 	}, now)
 	v.setShort(health.Pressures(v.record.Conditions()))
-	switch {
-	case first:
-		close(v.looked)
-	case changed || !reflect.DeepEqual(answer, before):
+	if !first && (changed || !reflect.DeepEqual(v.known, before)) {
 		v.changed.Ring()
 	}
+	return v.record.Pressure()
 }
 
 // setShort notes the shortages of the node, and logs when they change.
@@ -147,18 +192,16 @@ func (v *Vitals) setShort(short []corev1.NodeConditionType) {
 	}
 }
 
-// signals are those that could be read, and those that could not.
-type signals struct {
-	known  []health.Signal
-	unread []health.Unread
-}
-
-func (v *Vitals) measure(ctx context.Context) signals {
+func (v *Vitals) measure(ctx context.Context) health.Reading {
+	v.measuring.Lock()
+	defer v.measuring.Unlock()
+	at := v.Clock()
 	if v.Signals == nil {
-		return signals{}
+		return health.Reading{At: at}
 	}
-	known, unread := v.Signals(ctx)
-	return signals{health.Hold(known, v.Thresholds), unread}
+	reading := v.Signals(ctx)
+	reading.At = at
+	return reading
 }
 
 // logUnread logs the signals that cannot be read once, not with every look.

@@ -35,9 +35,9 @@ func newPatient() *patient {
 	p.left.Store(10)
 	p.Vitals = reconciler.NewVitals(reconciler.VitalsConfig{
 		Runtime: p, Clock: time.Now, Log: slog.New(slog.NewTextHandler(&p.log, nil)),
-		Thresholds: map[string]health.Threshold{"nodefs.available": {Quantity: resource.MustParse("10")}},
-		Signals: func(context.Context) ([]health.Signal, []health.Unread) {
-			return []health.Signal{{Name: "nodefs.available", Left: p.left.Load(), Capacity: 100}}, p.unread
+		Rules: []health.Rule{{Signal: "nodefs.available", Least: health.Threshold{Quantity: resource.MustParse("10")}}},
+		Signals: func(context.Context) health.Reading {
+			return health.Reading{Signals: []health.Signal{{Name: "nodefs.available", Left: p.left.Load(), Capacity: 100}}, Unread: p.unread}
 		},
 	})
 	return p
@@ -73,6 +73,32 @@ func TestAdmissionKnowsShortagesAfterTheFirstLook(t *testing.T) {
 		<-p.Vitals.Changed()
 		if got := p.Short(); len(got) > 0 {
 			t.Errorf("the disk has room, and the node is short of %v", got)
+		}
+	})
+}
+
+func TestMeasuringDoesNotAskTheRuntime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPatient()
+		if got := p.Measure(t.Context()); p.looks != 1 || len(got.Crossings) > 0 {
+			t.Errorf("before the first look: %d looks, got %+v; want one, and no shortage", p.looks, got)
+		}
+		time.Sleep(100 * time.Millisecond)
+		p.left.Store(9)
+		if got := p.Pressure(t.Context()); len(got.Crossings) > 0 {
+			t.Error("a reader did not get the last measurement")
+		}
+		changed := p.Vitals.Changed()
+		got := p.Measure(t.Context())
+		if p.looks != 1 || len(got.Due()) != 1 || !got.Due()[0].Since.Equal(time.Now()) {
+			t.Errorf("%d looks, got %+v; want no look, and the shortage since now", p.looks, got)
+		}
+		<-changed // the conditions follow at once
+		if short := p.Short(); len(short) != 1 {
+			t.Errorf("the node is short of %v, want the disk", short)
+		}
+		if runtime, _ := p.Look(t.Context()); !runtime.Ready {
+			t.Error("the status of the runtime is forgotten")
 		}
 	})
 }

@@ -78,9 +78,9 @@ func watchNode(t *testing.T, test func(t *testing.T, n *node1, r *nodeReader)) {
 		r := &nodeReader{ctx: ctx, key: key, sent: make(chan *nodev1.GetNodeResponse)}
 		r.left.Store(11)
 		vitals := reconciler.NewVitals(reconciler.VitalsConfig{
-			Runtime: n.runtime, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Thresholds: map[string]health.Threshold{"nodefs.available": {Percent: 10}},
-			Signals: func(context.Context) ([]health.Signal, []health.Unread) {
-				return []health.Signal{{Name: "nodefs.available", Left: r.left.Load(), Capacity: 100}}, nil
+			Runtime: n.runtime, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Rules: []health.Rule{{Signal: "nodefs.available", Least: health.Threshold{Percent: 10}}},
+			Signals: func(context.Context) health.Reading {
+				return health.Reading{Signals: []health.Signal{{Name: "nodefs.available", Left: r.left.Load(), Capacity: 100}}}
 			},
 		})
 		service.vitals = vitals

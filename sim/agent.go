@@ -31,6 +31,7 @@ type agent struct {
 	store   *store.Store
 	act     reconciler.Act
 	evictor evict.Evictor
+	relief  *evict.Relief
 	watched map[node.Key]bool    // pods with a look under way
 	alarm   time.Time            // when the loop wants to run again
 	waiting map[node.Source]bool // sources that have not delivered
@@ -67,6 +68,7 @@ func newAgent(w *world, f *faults, j *journal, bug Bug) (*agent, error) {
 		a.loop.Kinds = append(a.loop.Kinds, r.kind(a))
 	}
 	a.loop.Hands, a.loop.Pool = hands{a}, assign.NewPool(rules())
+	a.relief = a.newRelief(a.evictor.Events)
 	a.act.Freed = func(tx *store.Tx) {
 		intake.Intake{Store: held, Offer: w.offers, Storage: w.keeper()}.Readmit(tx, w.clock())
 	}

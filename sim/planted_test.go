@@ -19,9 +19,11 @@ func TestInvariantsCatchPlantedBugs(t *testing.T) {
 		{HastyHooks, 1, 500, ""},
 		{NoGrace, 1, 500, "was killed"},
 		{AllAtOnce, 1, 500, " while "},
-		{AllAtOnce, 1, 500, "before its preStop hook has ended"},
+		{AllAtOnce, 1, 1000, "before its preStop hook has ended"},
 		{LinkAtStart, 1, 500, "is not linked"},
 		{KeepLinks, 1, 500, "left links"},
+		{WrongPod, 1, 500, "exceeds its requests by more"},
+		{TwoAtOnce, 1, 500, "still ends"},
 	}
 	for _, r := range newSimulation(Options{}).realms {
 		bugs = append(bugs, r.bugs()...)

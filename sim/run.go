@@ -92,6 +92,7 @@ func newSimulation(o Options) *simulation {
 	f := newFaults(random, o.Without)
 	w := newWorld(clock, random, newWitness(), story)
 	w.realms = newRealms(w, f, o)
+	w.scarcity = newScarcity(w, o)
 	w.witness.jumps = f.rate[Jump] > 0
 	s := &simulation{
 		world: w, faults: f, deaths: rand.New(rand.NewPCG(o.Seed, 2)), journal: newJournal(), clients: newClients(w, f),
@@ -161,6 +162,9 @@ func (s *simulation) boot(bug Bug) {
 	}
 	s.after(reconciler.SafetyRelist, a.watchOver)
 	s.after(evict.MeasureEvery, a.measure)
+	if s.scarcity.on {
+		s.after(time.Second, a.relieve)
+	}
 	for _, r := range s.realms {
 		r.boot(a)
 	}
@@ -211,6 +215,7 @@ func (s *simulation) strive() {
 	for _, r := range s.realms {
 		r.strive(func() *agent { return s.agent })
 	}
+	s.scarcity.strive()
 	for _, blow := range []struct {
 		kind Kind
 		mean time.Duration
@@ -251,6 +256,7 @@ func (s *simulation) calm() {
 	for _, r := range s.realms {
 		r.calm()
 	}
+	s.scarcity.calm()
 	s.journal.full = false
 	s.down = false
 	s.calmed = true

@@ -103,7 +103,11 @@ func (wi *witness) killed(w *world, c *container) {
 		return
 	}
 	grace := c.grace
-	if l := wi.lives[c.life]; l != nil {
+	l, wanted := wi.lives[c.life], wi.wanted[c.key]
+	if l == nil && wanted != nil && wanted.id.uid == c.uid {
+		l = wanted // another kubelet has started it
+	}
+	if l != nil {
 		if l.deadline != nil && !l.deadline.After(w.clock()) {
 			return
 		}

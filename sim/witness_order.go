@@ -138,13 +138,19 @@ func (wi *witness) expires(w *world, l *life, slot *node.Slot) {
 	if t == nil {
 		return
 	}
-	if first := wi.first(l); !wi.jumps && l.began.Before(first) {
+	if first := wi.first(l); !wi.jumps && l.began.Before(first) && l.id.uid != wi.member {
 		wi.failf("pod %s counts from %s, and was first accepted at %s", l.key, l.began, first)
 	}
 	due := l.began.Add(l.active)
 	early := !wi.jumps && (l.active == 0 || t.Requested.Before(due))
 	switch {
 	case !l.expired.IsZero():
+	case t.Signal != "" && !w.scarcity.doomed[l.id.uid]:
+		wi.failf("pod %s is evicted for %s, and others should go", l.key, t.Signal)
+	case t.Signal != "" && slot.Pod.Source != node.SourceAPI:
+		wi.failf("pod %s is evicted for %s, and is static", l.key, t.Signal)
+	case t.Signal != "":
+		wi.hurry(l, t.Grace)
 	case t.Reason == node.Evicted && !w.gorged[l.id.uid]:
 		wi.failf("pod %s is evicted, and has not written too much", l.key)
 	case t.Reason == node.Evicted:

@@ -25,13 +25,15 @@ type world struct {
 	pending []*call // calls whose effect may still come
 	cabinet cabinet // the files of claims
 	realms  []realm
-	links   links
-	made    int
-	uids    int // the number of UIDs made by the keeper
-	witness *witness
-	trace   *trace
-	met     met
-	around  func(a *agent, action node.Action, seldom bool) // called before and after an effect
+	// scarcity counts what pods take of the machine's memory and disk.
+	scarcity *scarcity
+	links    links
+	made     int
+	uids     int // the number of UIDs made by the keeper
+	witness  *witness
+	trace    *trace
+	met      met
+	around   func(a *agent, action node.Action, seldom bool) // called before and after an effect
 }
 
 func newWorld(s *schedule, r *rand.Rand, wi *witness, t *trace) *world {

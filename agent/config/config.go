@@ -143,6 +143,8 @@ type Reserved struct {
 	Kube, System corev1.ResourceList
 	CPUs         cpuset.CPUSet               // reserved CPUs; empty reserves the CPU amounts of Kube and System
 	Eviction     map[string]health.Threshold // by the names of signals in evictionHard
+	Rules        []health.Rule               // all thresholds of eviction, hard and soft
+	MaxPodGrace  time.Duration               // for pods that a soft threshold ends; below zero means no limit
 	Shortage     time.Duration               // must be over for this long before the condition ends
 	HoldAll      bool                        // all pods together are limited to the allocatable resources
 	HoldKube     Held                        // the node's own programs are limited to Kube

@@ -47,12 +47,7 @@ func setDefaults(k *kubelet.KubeletConfiguration) {
 	}
 	// Parallel pulls need not be allowed twice.
 	pointer(&k.SerializeImagePulls, k.MaxParallelImagePulls == nil || *k.MaxParallelImagePulls < 2)
-	if k.EvictionHard == nil {
-		k.EvictionHard = map[string]string{
-			"memory.available": "100Mi", "nodefs.available": "10%", "nodefs.inodesFree": "5%",
-			"imagefs.available": "15%", "imagefs.inodesFree": "5%",
-		}
-	}
+	mergeThresholds(k)
 	// An empty list is a choice (enforce nothing), so only nil is filled.
 	if k.EnforceNodeAllocatable == nil {
 		k.EnforceNodeAllocatable = []string{"pods"}

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	kubelet "k8s.io/kubelet/config/v1beta1"
+
+	"nodal/node/health"
 )
 
 // An Unmet setting was given and has no effect.
@@ -45,10 +47,7 @@ func Unhonoured(c *Config) []Unmet {
 	if c.Cluster.Kubeconfig == "" {
 		all = append(all, forMembers(c.Auth)...)
 	}
-	if !reflect.DeepEqual(c.given.kubelet.EvictionHard, plain.EvictionHard) {
-		all = append(all, Unmet{"evictionHard",
-			"it reduces allocatable, and new pods are refused during a shortage, but no pod is evicted"})
-	}
+	all = append(all, derivedThresholds(&c.given.kubelet)...)
 	all = append(all, unchosenSuites(&c.given.kubelet)...)
 	slices.SortFunc(all, func(a, b Unmet) int { return strings.Compare(a.Setting, b.Setting) })
 	return all
@@ -64,6 +63,21 @@ func forMembers(a Auth) (all []Unmet) {
 	}
 	if a.Serving {
 		all = append(all, Unmet{"serverTLSBootstrap", "without --kubeconfig the node issues its own certificate"})
+	}
+	return all
+}
+
+// derivedThresholds returns the thresholds of the containers' file system: it has those of the disk that it is on.
+func derivedThresholds(k *kubelet.KubeletConfiguration) (all []Unmet) {
+	for _, setting := range []struct {
+		name   string
+		values map[string]string
+	}{{"evictionHard", k.EvictionHard}, {"evictionSoft", k.EvictionSoft}} {
+		for signal := range setting.values {
+			if health.OfContainerFs(signal) {
+				all = append(all, Unmet{setting.name + "[" + signal + "]", "the thresholds of imagefs hold if images have a disk of their own, else those of nodefs"})
+			}
+		}
 	}
 	return all
 }

@@ -94,6 +94,11 @@ func TestEveryHonouredFieldDoesSomething(t *testing.T) {
 		"enforceNodeAllocatable":                     "enforceNodeAllocatable: []",
 		"evictionHard":                               "evictionHard: {memory.available: 5%}",
 		"evictionPressureTransitionPeriod":           "evictionPressureTransitionPeriod: 1m",
+		"evictionSoft":                               "evictionSoft: {memory.available: 5%}\nevictionSoftGracePeriod: {memory.available: 1m}",
+		"evictionSoftGracePeriod":                    "evictionSoft: {memory.available: 5%}\nevictionSoftGracePeriod: {memory.available: 2m}",
+		"evictionMinimumReclaim":                     "evictionMinimumReclaim: {memory.available: 1Gi}",
+		"evictionMaxPodGracePeriod":                  "evictionMaxPodGracePeriod: 7",
+		"mergeDefaultEvictionSettings":               "mergeDefaultEvictionSettings: true\nevictionHard: {pid.available: 1k}",
 		"kubeReserved":                               "kubeReserved: {cpu: 100m}",
 		"podPidsLimit":                               "podPidsLimit: -1",
 		"protectKernelDefaults":                      "protectKernelDefaults: true",
@@ -203,11 +208,12 @@ func TestEveryFlagDoesSomething(t *testing.T) {
 		"image-gc-high-threshold": "90",
 		"address":                 "192.0.2.1", "cgroup-driver": "systemd", "pod-cidr": "10.1.0.0/16", "enforce-node-allocatable": "none", "kube-reserved": "cpu=1", "system-reserved": "cpu=1", "cpu-cfs-quota-period": "7ms", "healthz-bind-address": "::", "authorization-mode": "AlwaysAllow",
 		"container-runtime-endpoint": "unix:///x", "image-service-endpoint": "unix:///x",
-		"manifest-url": "http://x", "manifest-url-header": "a:b", "eviction-hard": "memory.available<7%", "eviction-soft": "a<b",
+		"manifest-url": "http://x", "manifest-url-header": "a:b", "eviction-hard": "memory.available<7%", "eviction-soft": "pid.available<7%", "eviction-soft-grace-period": "pid.available=1m", "eviction-minimum-reclaim": "memory.available=1Gi",
 		"allowed-unsafe-sysctls": "net.*,kernel.msgmax", "container-log-max-size": "1Mi", "feature-gates": "NodeSwap=true", "logging-format": "json",
 		"tls-min-version": "VersionTLS13", "tls-cipher-suites": "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
 	}
-	together := map[string]string{"tls-cert-file": "--tls-private-key-file=/y", "tls-private-key-file": "--tls-cert-file=/y", "cpu-manager-policy-options": "--cpu-manager-policy=static"}
+	together := map[string]string{"tls-cert-file": "--tls-private-key-file=/y", "tls-private-key-file": "--tls-cert-file=/y", "cpu-manager-policy-options": "--cpu-manager-policy=static",
+		"eviction-soft": "--eviction-soft-grace-period=pid.available=1m", "eviction-soft-grace-period": "--eviction-soft=pid.available<7%"}
 	plain := load(t)
 	for _, f := range fieldSettings() {
 		if f.flag == "" {

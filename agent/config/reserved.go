@@ -3,8 +3,7 @@ package config
 import (
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -39,8 +38,9 @@ func resolveReserved(k *kubelet.KubeletConfiguration) Reserved {
 		r.System[corev1.ResourceCPU] = *resource.NewQuantity(int64(r.CPUs.Size()), resource.DecimalSI)
 	}
 	for signal, value := range k.EvictionHard {
-		r.Eviction[signal], _ = threshold(signal, value)
+		r.Eviction[signal], _ = threshold(field.NewPath("evictionHard").Key(signal), value)
 	}
+	r.Rules, r.MaxPodGrace = evictionRules(k, r.HoldAll), time.Duration(k.EvictionMaxPodGracePeriod)*time.Second
 	r.Shortage = max(0, k.EvictionPressureTransitionPeriod.Duration)
 	return r
 }
@@ -74,11 +74,7 @@ func validateReserved(k *kubelet.KubeletConfiguration) field.ErrorList {
 	_, errs := quantities("kubeReserved", k.KubeReserved)
 	_, more := quantities("systemReserved", k.SystemReserved)
 	errs = append(errs, more...)
-	for _, signal := range slices.Sorted(maps.Keys(k.EvictionHard)) {
-		if _, err := threshold(signal, k.EvictionHard[signal]); err != nil {
-			errs = append(errs, err)
-		}
-	}
+	errs = append(errs, validateEviction(k)...)
 	for i, what := range k.EnforceNodeAllocatable {
 		path := field.NewPath("enforceNodeAllocatable").Index(i)
 		switch {
@@ -110,21 +106,4 @@ func quantities(name string, values map[string]string) (corev1.ResourceList, fie
 		list[corev1.ResourceName(key)] = quantity
 	}
 	return list, errs
-}
-
-// threshold parses 100Mi, or 10%.
-func threshold(signal, value string) (health.Threshold, *field.Error) {
-	path := field.NewPath("evictionHard").Key(signal)
-	if text, ok := strings.CutSuffix(value, "%"); ok {
-		percent, err := strconv.ParseFloat(text, 64)
-		if err != nil || !(percent >= 0 && percent <= 100) { // NaN fails both comparisons
-			return health.Threshold{}, field.Invalid(path, value, "must be a quantity, or a percentage between 0% and 100%")
-		}
-		return health.Threshold{Percent: percent}, nil
-	}
-	quantity, err := resource.ParseQuantity(value)
-	if err != nil || quantity.Sign() < 0 {
-		return health.Threshold{}, field.Invalid(path, value, "must be a quantity of at least 0, or a percentage")
-	}
-	return health.Threshold{Quantity: quantity}, nil
 }

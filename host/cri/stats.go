@@ -62,14 +62,18 @@ func (s *Stats) Layers(ctx context.Context) ([]*runtimeapi.ContainerStats, error
 	return s.layers(ctx, nil)
 }
 
-// PodLayers returns how many bytes each container of a pod has written over its image.
-func (s *Stats) PodLayers(ctx context.Context, uid types.UID) (map[string]int64, error) {
+// PodLayers returns what each container of a pod has written over its image.
+func (s *Stats) PodLayers(ctx context.Context, uid types.UID) (map[string]node.Space, error) {
 	found, err := s.layers(ctx, &runtimeapi.ContainerStatsFilter{
 		LabelSelector: map[string]string{kubelettypes.KubernetesPodUIDLabel: string(uid)},
 	})
-	sums := map[string]int64{}
+	sums := map[string]node.Space{}
 	for _, c := range found {
-		sums[c.GetAttributes().GetMetadata().GetName()] += int64(c.GetWritableLayer().GetUsedBytes().GetValue())
+		name, layer := c.GetAttributes().GetMetadata().GetName(), c.GetWritableLayer()
+		sums[name] = node.Space{
+			Bytes:  sums[name].Bytes + int64(layer.GetUsedBytes().GetValue()),
+			Inodes: sums[name].Inodes + int64(layer.GetInodesUsed().GetValue()),
+		}
 	}
 	return sums, err
 }

@@ -56,7 +56,9 @@ type Collector struct {
 	few, many, all parts // of the three
 	layers         layers
 
-	short parts // of Signals
+	short   parts  // of Signals, with what they remember
+	images  place  // of imagefs
+	allPods *group // the cgroup of all pods
 
 	podDisks podDisks
 	claims   podDisks // of them the volumes that pods have by claims

@@ -10,6 +10,7 @@
 //	    │              └─ the container runtime ── what containers wrote, where images lie
 //	Collector.Cgroups ─── the same, with limits and open files of processes
 //	Collector.Signals ─── the resources of the node that may run short
+//	Collector.PodMemory, PodTasks ── what pods use of them now, by their cgroups
 //	Collector.Claims ──── the usage of the volumes of claims
 //
 // Figures are collected only on request. Concurrent requests share one collection, and
@@ -36,6 +37,7 @@
 //	network.go       and of interfaces
 //	disk.go          usage of file systems
 //	signals.go       what is left of the node's resources
+//	pod_use.go       what pods use of memory and processes now, for an eviction
 //	history.go       the last quarter of an hour, and rates
 //	cadvisor.go      cgroups in cAdvisor's terms
 //	cadvisor_pods.go pods whose figures the runtime has, in the same terms

@@ -42,6 +42,18 @@ func (g *group) usage(r *reader) *counted {
 	return s
 }
 
+// workingSet reads the memory that is in use, without the file pages that were not touched for a while. It is zero if the
+// cgroup is gone.
+func (g *group) workingSet(r *reader) uint64 {
+	var m model.MemoryStats
+	if g.version() == 2 {
+		g.secondMemory(r, &m)
+	} else {
+		g.firstMemory(r, &m)
+	}
+	return m.Usage - min(m.Usage, m.TotalInactiveFile)
+}
+
 // all adds the other counts to few, and leaves those in few as they are.
 func (g *group) all(r *reader, few *model.ContainerStats, allowed model.ContainerSpec) *model.ContainerStats {
 	s, cpu, memory := *few, *few.Cpu, *few.Memory

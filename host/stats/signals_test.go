@@ -8,7 +8,8 @@ import (
 func TestSignalsOmitResourcesThatCannotBeRead(t *testing.T) {
 	c := collector(t, &scripted{})
 	c.config.Root = t.TempDir()
-	signals, unread := c.Signals(t.Context())
+	reading := c.Signals(t.Context())
+	signals, unread := reading.Signals, reading.Unread
 	if len(unread) != 1 || unread[0].Name != "imagefs.available" || !strings.Contains(unread[0].Why, "no images here") {
 		t.Errorf("got %v unread, want images alone", unread)
 	}

@@ -2,7 +2,8 @@
 //
 //	stats (once a minute) ──────────────────┐
 //	                                        ├─▶ Meter ─▶ the last walk, if it is fresh enough
-//	the evictor (limited pods, each second) ┘     └────▶ a walk through the directory
+//	the evictor (limited pods, each second) ┤     └────▶ a walk through the directory
+//	relief (all pods, when a disk is short) ┘
 //
 // A Meter alone knows where the files of a pod lie: in its volumes and in the logs of its containers. It holds the last
 // walk through each directory, so that two readers do not walk the same directory twice. The runtime counts what

@@ -26,8 +26,8 @@ const (
 type Config struct {
 	Volumes Volumes
 	LogDir  func(node.Key, types.UID) (string, error)
-	// Layers returns how many bytes each container of a pod has written over its image.
-	Layers func(context.Context, types.UID) (map[string]int64, error)
+	// Layers returns what each container of a pod has written over its image.
+	Layers func(context.Context, types.UID) (map[string]node.Space, error)
 }
 
 // Volumes finds the directories of pods' volumes.
@@ -80,7 +80,9 @@ func (m *Meter) Written(ctx context.Context, pod *node.Pod, volumes []string, co
 	errs := []error{err}
 	if containers {
 		layers, err := m.config.Layers(ctx, pod.UID())
-		maps.Copy(found.Containers, layers)
+		for name, layer := range layers {
+			found.Containers[name] = layer.Bytes
+		}
 		errs = append(errs, err)
 	}
 	for _, p := range places {
@@ -95,6 +97,52 @@ func (m *Meter) Written(ctx context.Context, pod *node.Pod, volumes []string, co
 		}
 	}
 	return found, errors.Join(errs...)
+}
+
+// Used returns how much room the files of a pod take that do not outlive it, as of a second ago at most. With an error it
+// lacks the parts that the error names.
+func (m *Meter) Used(ctx context.Context, pod *node.Pod, parts node.DiskParts) (Used, error) {
+	var places []node.DiskPlace
+	var errs [2]error
+	if parts.Files {
+		places, errs[0] = m.places(pod, func(p node.DiskPlace) bool { return p.Volume == "" || p.Ephemeral })
+	}
+	found := Used{Containers: map[string]node.Space{}}
+	if parts.Layers {
+		var layers map[string]node.Space
+		layers, errs[1] = m.config.Layers(ctx, pod.UID())
+		for name, layer := range layers {
+			found.add(name, layer)
+		}
+	}
+	return found, errors.Join(errs[0], errs[1], m.addPlaces(ctx, places, &found))
+}
+
+// addPlaces walks through directories, and adds what is in them.
+func (m *Meter) addPlaces(ctx context.Context, places []node.DiskPlace, to *Used) error {
+	var errs []error
+	for _, p := range places {
+		use, err := m.measure(ctx, p.Dir, limitAge)
+		errs = append(errs, err)
+		if err == nil {
+			to.add(p.Container, node.Space(use))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Used is the room that files of a pod take.
+type Used struct {
+	Total      node.Space
+	Containers map[string]node.Space // of it: logs and layers
+}
+
+// add counts files of a container, or of a volume if the name is empty.
+func (u *Used) add(container string, more node.Space) {
+	u.Total = node.Space(Use(u.Total).Add(Use(more)))
+	if container != "" {
+		u.Containers[container] = node.Space(Use(u.Containers[container]).Add(Use(more)))
+	}
 }
 
 // measure returns the last walk through a directory, or walks if that began longer ago than age.

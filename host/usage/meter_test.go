@@ -28,7 +28,9 @@ func newBench() *bench {
 	b := &bench{walks: map[string]int{}}
 	b.Meter = New(Config{
 		Volumes: b, LogDir: func(key node.Key, _ types.UID) (string, error) { return "/logs/" + key.Name, nil },
-		Layers: func(context.Context, types.UID) (map[string]int64, error) { return map[string]int64{"main": 100}, nil },
+		Layers: func(context.Context, types.UID) (map[string]node.Space, error) {
+			return map[string]node.Space{"main": {Bytes: 100, Inodes: 3}}, nil
+		},
 	})
 	b.walk = func(ctx context.Context, dir string) (Use, error) {
 		b.walks[dir]++
@@ -80,6 +82,31 @@ func TestWhereTheFilesOfAPodLie(t *testing.T) {
 	}
 	if !slices.Equal(got, want) || err == nil || err.Error() != "no way to broken" {
 		t.Errorf("got %+v, %v; want %+v, and that there is no way to one", got, err, want)
+	}
+}
+
+func TestThePartsOfAPodTakeRoomOfTheirDisks(t *testing.T) {
+	claim := volume("claim", corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "mine"}})
+	pod := podWith(scratch("a"), scratch("bc"), claim)
+	for _, c := range []struct {
+		parts node.DiskParts
+		total node.Space
+		main  node.Space
+	}{
+		{node.DiskParts{Files: true, Layers: true}, node.Space{Bytes: 2 + 3 + 14 + 100, Inodes: 6}, node.Space{Bytes: 14 + 100, Inodes: 4}},
+		{node.DiskParts{Files: true}, node.Space{Bytes: 2 + 3 + 14, Inodes: 3}, node.Space{Bytes: 14, Inodes: 1}},
+		{node.DiskParts{Layers: true}, node.Space{Bytes: 100, Inodes: 3}, node.Space{Bytes: 100, Inodes: 3}},
+	} {
+		b := newBench()
+		got, err := b.Used(t.Context(), pod, c.parts)
+		if err != nil || got.Total != c.total || got.Containers["main"] != c.main {
+			t.Errorf("%+v: got %+v, %v; want %+v with %+v in main", c.parts, got, err, c.total, c.main)
+		}
+	}
+	b := newBench()
+	b.fails = "/a"
+	if got, err := b.Used(t.Context(), pod, node.DiskParts{Files: true}); err == nil || got.Total.Bytes != 3+14 {
+		t.Errorf("got %+v, %v; want the rest, and an error", got, err)
 	}
 }
 

@@ -13,9 +13,26 @@ import (
 type Facts struct {
 	RuntimeReady bool
 	NetworkReady bool
-	Message      string   // why one of them is not
-	Signals      []Signal // those that could be read
-	Unread       []Unread // those that could not
+	Message      string // why one of them is not
+	Reading
+}
+
+// Reading holds what is left of the resources that a node can run short of.
+type Reading struct {
+	At      time.Time
+	Signals []Signal // those that could be read
+	Unread  []Unread // those that could not
+	Apart   bool     // images lie on another file system than the node's own files
+}
+
+// Signal returns a signal by its name, if it could be read.
+func (r Reading) Signal(name string) (s Signal, read bool) {
+	for _, s := range r.Signals {
+		if s.Name == name {
+			return s, true
+		}
+	}
+	return s, false
 }
 
 // Signal says how much is left of a resource. Its name is that of an eviction threshold, such
@@ -23,7 +40,6 @@ type Facts struct {
 type Signal struct {
 	Name           string
 	Left, Capacity int64
-	Least          int64 // has to be left, or the node is short of it
 }
 
 // Unread is a signal that could not be read.
@@ -42,11 +58,11 @@ type pressure struct {
 func pressures() []pressure {
 	return []pressure{
 		{
-			corev1.NodeMemoryPressure, []string{"memory."}, "KubeletHasInsufficientMemory", "KubeletHasSufficientMemory",
+			corev1.NodeMemoryPressure, []string{"memory.", "allocatableMemory."}, "KubeletHasInsufficientMemory", "KubeletHasSufficientMemory",
 			"kubelet has insufficient memory available", "kubelet has sufficient memory available",
 		},
 		{
-			corev1.NodeDiskPressure, []string{"nodefs.", "imagefs."}, "KubeletHasDiskPressure", "KubeletHasNoDiskPressure",
+			corev1.NodeDiskPressure, []string{"nodefs.", "imagefs.", "containerfs."}, "KubeletHasDiskPressure", "KubeletHasNoDiskPressure",
 			"kubelet has disk pressure", "kubelet has no disk pressure",
 		},
 		{
@@ -58,8 +74,10 @@ func pressures() []pressure {
 
 // Record holds the node's state at the last look.
 type Record struct {
-	Hold time.Duration // for which a shortage stays reported after it is over
+	Rules []Rule        // whose crossing is a shortage
+	Hold  time.Duration // for which a shortage stays reported after it is over
 
+	pressure   Pressure
 	conditions []corev1.NodeCondition
 	short      map[corev1.NodeConditionType]shortage
 }
@@ -75,6 +93,8 @@ func (r *Record) Take(f Facts, now time.Time) (changed bool) {
 	if r.short == nil {
 		r.short = map[corev1.NodeConditionType]shortage{}
 	}
+	rules := complete(r.Rules, f.Apart)
+	r.pressure = Pressure{Reading: f.Reading, Rules: rules, Crossings: cross(rules, r.pressure.Crossings, f.Reading, now)}
 	present := make([]corev1.NodeCondition, 0, 4)
 	for _, p := range pressures() {
 		present = append(present, r.under(p, f, now))
@@ -97,17 +117,19 @@ func (r *Record) Take(f Facts, now time.Time) (changed bool) {
 // it.
 func (r *Record) Conditions() []corev1.NodeCondition { return r.conditions }
 
+// Pressure returns how far the node is from running short. Its slices are shared: do not write to them.
+func (r *Record) Pressure() Pressure { return r.pressure }
+
 // under derives the condition of one pressure. A shortage that comes and goes within Hold is one
 // shortage.
 func (r *Record) under(p pressure, f Facts, now time.Time) corev1.NodeCondition {
-	known, low := false, []string(nil)
-	for _, s := range f.Signals {
-		if !p.about(s.Name) {
-			continue
-		}
-		known = true
-		if s.Left < s.Least {
-			low = append(low, s.Name)
+	known := slices.ContainsFunc(f.Signals, func(s Signal) bool { return p.about(s.Name) })
+	var low []string
+	for _, c := range r.pressure.Crossings {
+		_, read := f.Reading.Signal(c.Rule.Signal)
+		named := slices.Contains(low, c.Rule.Signal) || OfContainerFs(c.Rule.Signal) && len(low) > 0
+		if p.about(c.Rule.Signal) && read && !named {
+			low = append(low, c.Rule.Signal)
 		}
 	}
 	// A disk that has room says nothing about another that could not be measured.

@@ -6,16 +6,25 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 var noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
 // plenty is a node that lacks nothing.
 func plenty() Facts {
-	return Facts{RuntimeReady: true, NetworkReady: true, Signals: []Signal{
-		{"memory.available", 100, 1000, 50}, {"nodefs.available", 100, 1000, 50}, {"nodefs.inodesFree", 100, 1000, 0},
-		{"imagefs.available", 100, 1000, 50}, {"pid.available", 100, 1000, 50},
-	}}
+	return Facts{RuntimeReady: true, NetworkReady: true, Reading: Reading{Signals: []Signal{
+		{"memory.available", 100, 1000}, {"nodefs.available", 100, 1000}, {"nodefs.inodesFree", 100, 1000},
+		{"imagefs.available", 100, 1000}, {"pid.available", 100, 1000},
+	}}}
+}
+
+// fifty has 50 left of everything but inodes.
+func fifty() (rules []Rule) {
+	for _, name := range []string{"memory.available", "nodefs.available", "imagefs.available", "pid.available"} {
+		rules = append(rules, Rule{Signal: name, Least: Threshold{Quantity: *resource.NewQuantity(50, resource.BinarySI)}})
+	}
+	return rules
 }
 
 // imageless returns facts without the space that images take.
@@ -79,7 +88,7 @@ func TestConditionsFollowWhatIsSeen(t *testing.T) {
 		{"nobody says why", blind, corev1.NodePIDPressure, corev1.ConditionUnknown, "NodeStatusUnknown", "how much is left could not be read"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := Record{Hold: time.Minute}
+			r := Record{Hold: time.Minute, Rules: fifty()}
 			r.Take(c.facts, noon)
 			got := condition(t, &r, c.kind)
 			if got.Status != c.status || got.Reason != c.reason || got.Message != c.message {
@@ -111,7 +120,7 @@ func TestAConditionKeepsItsTransitionTime(t *testing.T) {
 }
 
 func TestAShortageIsOverOnceItWasNotSeenForAWhile(t *testing.T) {
-	r := Record{Hold: 5 * time.Minute}
+	r := Record{Hold: 5 * time.Minute, Rules: fifty()}
 	for _, step := range []struct {
 		minute int
 		left   int64

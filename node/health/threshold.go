@@ -1,16 +1,25 @@
 package health
 
 import (
-	"slices"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Names of signals that stand for a resource which pods ask for.
+// The parts of the names of signals about disks.
 const (
-	MemoryAvailable = "memory.available"
-	NodeFsAvailable = "nodefs.available"
+	nodeFs, imageFs, containerFs = "nodefs", "imagefs", "containerfs"
+	available, inodesFree        = ".available", ".inodesFree"
+)
+
+// Names of signals, as thresholds of eviction have them.
+const (
+	MemoryAvailable            = "memory.available"
+	AllocatableMemoryAvailable = "allocatableMemory.available" // of what all pods together may use
+	NodeFsAvailable            = nodeFs + available
+	NodeFsInodesFree           = nodeFs + inodesFree
+	ImageFsAvailable           = imageFs + available
+	ImageFsInodesFree          = imageFs + inodesFree
+	PIDAvailable               = "pid.available"
 )
 
 // Resource names the resource that a signal measures, as pods ask for it. It is empty for other signals.
@@ -36,18 +45,6 @@ func (t Threshold) Of(capacity resource.Quantity) resource.Quantity {
 		return t.Quantity
 	}
 	return *resource.NewQuantity(int64(float64(capacity.Value())*t.Percent/100), resource.BinarySI)
-}
-
-// Hold returns signals with the amounts that the thresholds want left. A signal without a threshold
-// needs nothing left.
-func Hold(signals []Signal, thresholds map[string]Threshold) []Signal {
-	held := slices.Clone(signals)
-	for i := range held {
-		s := &held[i]
-		least := thresholds[s.Name].Of(*resource.NewQuantity(s.Capacity, resource.BinarySI))
-		s.Least = least.Value()
-	}
-	return held
 }
 
 // Pressures lists the conditions of pressure that hold.

@@ -22,14 +22,18 @@ func (d *deriver) conditions(s *corev1.PodStatus, initialised bool) []corev1.Pod
 	}, slices.Concat(d.startingOver(), d.resizing(), d.disrupted(s), d.pod.Conditions)...)
 }
 
-// disrupted returns the condition of a pod that has ended for another one.
+// disrupted returns the condition of a pod that has ended for another one, or because the node ran short. A pod that
+// exceeded its own limits has none.
 func (d *deriver) disrupted(s *corev1.PodStatus) []corev1.PodCondition {
 	t := d.slot.Termination
-	if t == nil || t.Reason != node.Preempting || s.Phase != corev1.PodFailed {
+	if t == nil || t.Reason != node.Preempting && t.Signal == "" || s.Phase != corev1.PodFailed {
 		return nil
 	}
 	c := d.condition(corev1.DisruptionTarget, true, t.Requested)
-	c.Reason, c.Message = corev1.PodReasonTerminationByKubelet, "Pod was preempted by Kubelet to accommodate a critical pod."
+	c.Reason, c.Message = corev1.PodReasonTerminationByKubelet, t.Message
+	if t.Reason == node.Preempting {
+		c.Message = "Pod was preempted by Kubelet to accommodate a critical pod."
+	}
 	return []corev1.PodCondition{c}
 }
 

@@ -35,11 +35,12 @@ type scene struct {
 	busy    map[string]node.Action
 	objects map[node.ObjectRef]int64
 	unheard bool
+	scarce  bool
 	wanted  node.Wants
 }
 
 func (s *scene) input() Input {
-	return Input{Site: s.site, Slot: s.slot, Got: s.got, Busy: s.busy, Objects: s.objects, Unheard: s.unheard, Wanted: s.wanted, Now: now}
+	return Input{Site: s.site, Slot: s.slot, Got: s.got, Busy: s.busy, Objects: s.objects, Scarce: s.scarce, Unheard: s.unheard, Wanted: s.wanted, Now: now}
 }
 
 type option func(*scene)
@@ -125,6 +126,9 @@ func deleted(seconds, grace int) option {
 		s.slot.Pod.Deletion = &node.Deletion{Requested: ago(seconds), Grace: time.Duration(grace) * time.Second, Reason: "deleted"}
 	}
 }
+
+// scarce has the node's disk run short.
+func scarce(s *scene) { s.scarce = true }
 
 func finished(s *scene) { s.slot.Result = &corev1.PodStatus{Phase: corev1.PodSucceeded} }
 

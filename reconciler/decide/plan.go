@@ -40,6 +40,7 @@ type Input struct {
 	Got     *node.Observed
 	Busy    map[string]node.Action   // in flight, by target
 	Objects map[node.ObjectRef]int64 // revisions of the objects that the pod uses; a missing object has none
+	Scarce  bool                     // the node's disk runs short
 	Unheard bool                     // the pod's source has not said yet, since this start, what it wants
 	Wanted  node.Wants               // of other pods, which a source may not have delivered; nil means none
 	Now     time.Time
@@ -111,6 +112,7 @@ type View struct {
 	got     *node.Observed
 	busy    map[string]node.Action
 	objects map[node.ObjectRef]int64
+	scarce  bool
 	unheard bool
 	wanted  node.Wants
 	now     time.Time
@@ -122,7 +124,7 @@ func newView(in Input) *View {
 	object, l := in.Slot.Pod.Allocated(), life.Of(in.Slot, in.Got)
 	return &View{
 		site: in.Site, slot: in.Slot, pod: in.Slot.Pod, object: object, spec: &object.Spec,
-		got: in.Got, busy: in.Busy, objects: in.Objects, unheard: in.Unheard, wanted: in.Wanted, now: in.Now, life: l, sandbox: l.Sandbox,
+		got: in.Got, busy: in.Busy, objects: in.Objects, scarce: in.Scarce, unheard: in.Unheard, wanted: in.Wanted, now: in.Now, life: l, sandbox: l.Sandbox,
 	}
 }
 

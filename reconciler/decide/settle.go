@@ -10,14 +10,17 @@ import (
 // hasFinished is the reason for ending the sidecars and sandboxes of a pod that has finished.
 const hasFinished = "the pod has finished"
 
-// settled keeps a finished pod at rest: nothing runs, its cgroup and volumes are gone, and its logs stay until it is
-// deleted.
+// settled keeps a finished pod at rest: nothing runs, its cgroup and volumes are gone, and its containers and logs stay
+// until it is deleted, or until the node's disk runs short.
 func settled(p *Plan, v *View) bool {
 	if v.slot.Result == nil {
 		return false
 	}
-	if !v.stopOwn(p, v.within(v.grace(), hasFinished)) && !v.stopSandboxesOf(p, v.own) && !tearDown(node.Cgroup)(p, v) {
-		tearDown(node.Volumes)(p, v)
+	switch {
+	case v.stopOwn(p, v.within(v.grace(), hasFinished)), v.stopSandboxesOf(p, v.own):
+	case tearDown(node.Cgroup)(p, v), tearDown(node.Volumes)(p, v):
+	case v.scarce && !v.removeAll(p, v.own):
+		tearDown(node.Logs)(p, v)
 	}
 	p.why(hasFinished)
 	return true

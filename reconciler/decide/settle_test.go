@@ -74,3 +74,15 @@ func TestPodIsSettledOnlyAfterItsRunsWereInspected(t *testing.T) {
 		{"then the pod is settled", pod(never, ready, exited("app", 0)), "settle Succeeded"},
 	})
 }
+
+func TestAFinishedPodGivesUpItsContainersWhenTheDiskRunsShort(t *testing.T) {
+	const why = "; why the pod has finished; done"
+	torn := without(node.Volumes)
+	testStep(t, settled, []stepCase{
+		{"while there is room they stay", pod(never, finished, gone, torn, exited("app", 0)), "why the pod has finished; done"},
+		{"they go with their sandbox", pod(never, finished, gone, torn, exited("app", 0), scarce), "remove sandbox s0" + why},
+		{"its volumes go first", pod(never, finished, gone, exited("app", 0), scarce), "tear down volumes" + why},
+		{"then its logs", pod(never, finished, torn, scarce), "tear down logs" + why},
+		{"then it rests", pod(never, finished, torn, without(node.Logs), scarce), "why the pod has finished; done"},
+	})
+}

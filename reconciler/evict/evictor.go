@@ -6,8 +6,6 @@ import (
 	"log/slog"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"nodal/node"
 	"nodal/node/store"
 )
@@ -28,7 +26,7 @@ const (
 	measureAtMost = time.Minute
 	measureShare  = 20
 
-	// evictionGrace is the time for a pod over its limit to end, as upstream has it: the pod goes on writing meanwhile.
+	// evictionGrace is the time for an evicted pod to end, as upstream has it: the pod goes on writing meanwhile.
 	evictionGrace = time.Second
 )
 
@@ -95,7 +93,9 @@ func (e *Evictor) check(ctx context.Context, key node.Key, pod *node.Pod, volume
 	if over == LimitNone {
 		return unmeasured
 	}
-	evicted, err := e.evict(key, pod.UID(), message)
+	evicted, err := end(e.Store, key, pod.UID(), node.Termination{
+		Requested: e.Clock(), Reason: node.Evicted, Message: message, Grace: evictionGrace,
+	})
 	if evicted {
 		e.Events.Add(node.Event{
 			Key: key, UID: pod.UID(), Time: e.Clock(), Warning: true, Reason: node.Evicted, Message: message,
@@ -105,20 +105,4 @@ func (e *Evictor) check(ctx context.Context, key node.Key, pod *node.Pod, volume
 		}
 	}
 	return errors.Join(unmeasured, err)
-}
-
-// evict journals that a pod has to end. A pod that ends already keeps its reason.
-func (e *Evictor) evict(key node.Key, uid types.UID, message string) (evicted bool, err error) {
-	err = e.Store.Update(key, uid, func(tx *store.Tx, slot *node.Slot) {
-		if slot.Closed() || slot.Pod.Deletion != nil {
-			return
-		}
-		evicted = true
-		slot.Termination = &node.Termination{
-			Requested: e.Clock(), Reason: node.Evicted, Message: message, Grace: evictionGrace,
-		}
-		tx.Reserved()
-		tx.Put(key, slot)
-	})
-	return evicted && err == nil, err
 }

@@ -119,6 +119,18 @@ func (c *Collector) Prune(ctx context.Context) ([]node.ImageRemoval, error) {
 	return c.remove(ctx, Unused(images))
 }
 
+// Reclaim removes the images that nothing uses, because a disk of the node runs short.
+func (c *Collector) Reclaim(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	images, err := c.look(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = c.remove(ctx, Spare(images))
+	return err
+}
+
 // Remove removes one image, unless something uses it, and returns it.
 func (c *Collector) Remove(ctx context.Context, id string) (node.LocalImage, error) {
 	c.mu.Lock()

@@ -139,6 +139,17 @@ func TestImagesAreGivenUpWhenTheDiskIsFull(t *testing.T) {
 	})
 }
 
+func TestAShortageRemovesAllUnusedImages(t *testing.T) {
+	d := &disk{images: strings.Fields("a b c"), busy: map[string]bool{"a": true}}
+	c := newCollector(t, d)
+	collected := map[node.RemovalCause]int{}
+	c.Collected = func(cause node.RemovalCause) { collected[cause]++ }
+	if err := c.Reclaim(t.Context()); err != nil || collected[node.CauseSpace] != 2 {
+		t.Errorf("got %v, and counted are %v; want two for the space", err, collected)
+	}
+	d.wantRemoved(t, "b c") // however young they are
+}
+
 func TestPruneRemovesTheImagesOfItsPlan(t *testing.T) {
 	d := &disk{images: strings.Fields("a b c"), busy: map[string]bool{"a": true}, stuck: "b"}
 	c := newCollector(t, d)

@@ -12,5 +12,7 @@
 // disk is still fuller than the high threshold, more are removed until it is below the low
 // one: the least recently used first, and none that has only just arrived.
 //
+// When the node runs short of disk, package evict asks for more: then all go that nothing uses, before a pod has to.
+//
 // Start reading at Images, then at Collector.
 package gc

@@ -79,6 +79,16 @@ func Images(images []Image, disk Disk, p Policy, now time.Time) Plan {
 	return plan
 }
 
+// Spare plans to remove all images that nothing uses, because the node's disk runs short. The young ones go too: otherwise
+// a pod would.
+func Spare(images []Image) Plan {
+	var plan Plan
+	for _, i := range byAge(images) {
+		plan.remove(i, node.CauseSpace, "nothing uses it, and the node's disk runs short")
+	}
+	return plan
+}
+
 // Unused plans to remove all images that nothing uses.
 func Unused(images []Image) Plan {
 	var plan Plan

@@ -32,6 +32,7 @@ func busyAgent() *Agent {
 	a.Assigns(twoCPUs)
 	a.Worked("sync", time.Second)
 	a.Evicted("emptydirfs.limit")
+	a.Relieved("memory.available", time.Second)
 	a.Preempted("cpu")
 	a.Collected("space")
 	a.ServingCertificate(inAnHour)

@@ -18,6 +18,7 @@ type workCounts struct {
 	looked                        *atomic.Int64 // the time of the last look at the whole runtime
 	heard, unheard                prometheus.Counter
 	evicted, preempted, collected *prometheus.CounterVec
+	evictionAge                   *prometheus.HistogramVec
 	sweptVolumes, unsweptVolumes  prometheus.Gauge
 }
 
@@ -37,6 +38,9 @@ func newWorkCounts() workCounts {
 		unheard: count("evented_pleg_connection_error_count",
 			"The number of errors encountered during the establishment of streaming connection with the CRI runtime."),
 		evicted: counterVec("evictions", "Cumulative number of pod evictions by eviction signal", "eviction_signal"),
+		evictionAge: histogramVec("eviction_stats_age_seconds",
+			"Time between when stats are collected, and when pod is evicted based on those stats by eviction signal",
+			prometheus.DefBuckets, "eviction_signal"),
 		preempted: counterVec("preemptions", "Cumulative number of pod preemptions by preemption resource",
 			"preemption_signal"),
 		collected: counterVec("image_garbage_collected_total",
@@ -50,7 +54,7 @@ func newWorkCounts() workCounts {
 
 func (c workCounts) all() []prometheus.Collector {
 	return []prometheus.Collector{
-		c.took, c.relistTook, c.relistEvery, c.relisted, c.heard, c.unheard, c.evicted, c.preempted, c.collected, c.sweptVolumes, c.unsweptVolumes,
+		c.took, c.relistTook, c.relistEvery, c.relisted, c.heard, c.unheard, c.evicted, c.evictionAge, c.preempted, c.collected, c.sweptVolumes, c.unsweptVolumes,
 	}
 }
 
@@ -81,6 +85,12 @@ func (a *Agent) Listened(err error) {
 
 // Evicted counts a pod that was over a limit.
 func (a *Agent) Evicted(limit string) { a.work.evicted.WithLabelValues(limit).Inc() }
+
+// Relieved counts a pod that was evicted because the node ran short, with the age of the figures that showed it.
+func (a *Agent) Relieved(signal string, age time.Duration) {
+	a.work.evicted.WithLabelValues(signal).Inc()
+	a.work.evictionAge.WithLabelValues(signal).Observe(age.Seconds())
+}
 
 // Preempted counts a pod that ended because a critical pod lacked a resource.
 func (a *Agent) Preempted(lack string) { a.work.preempted.WithLabelValues(lack).Inc() }

@@ -54,7 +54,7 @@ func commands() map[string]func(*stage, []string) error {
 		"pod": (*stage).pod, "image": (*stage).image, "debug": (*stage).debug, "delete": (*stage).delete, "restart": (*stage).restart,
 		"post": (*stage).post, "drop": (*stage).drop,
 		"claim": (*stage).claim, "unclaim": (*stage).claim,
-		"cgroups": (*stage).withCgroups, "write": (*stage).write, "share": (*stage).share, "reply": (*stage).reply, "auto": (*stage).automatic, "manual": (*stage).automatic,
+		"cgroups": (*stage).withCgroups, "write": (*stage).write, "lack": (*stage).lack, "share": (*stage).share, "reply": (*stage).reply, "auto": (*stage).automatic, "manual": (*stage).automatic,
 		"probe": (*stage).probe, "exit": (*stage).exit, "lose": (*stage).lose, "remove": (*stage).lose, "full": (*stage).full,
 		"advance": (*stage).advance, "crash": (*stage).crash, "look": (*stage).takeLook,
 	}

@@ -15,6 +15,7 @@ import (
 	"nodal/node/store"
 	"nodal/reconciler"
 	"nodal/reconciler/decide"
+	"nodal/reconciler/evict"
 	"nodal/sim"
 )
 
@@ -33,6 +34,9 @@ type stage struct {
 	flight  []flying // oldest first
 	cgroups bool
 	shared  string // CPUs that containers without CPUs of their own may use
+	relief  *evict.Relief
+	lacks   string // the signal that the node is below the threshold of; empty for none
+	scarce  bool   // finished pods give up their containers
 	auto    bool   // every action is answered as soon as it begins
 	exits   []exit
 	wake    time.Time
@@ -82,7 +86,7 @@ func (s *stage) boot() error {
 		return err
 	}
 	s.intake = intake.Intake{Store: s.store, Source: node.SourceAPI, NewUID: s.newUID, Storage: s.keeper()}
-	s.track, s.flight = nil, nil
+	s.track, s.flight, s.relief, s.scarce = nil, nil, s.newRelief(), false
 	if view, ok := s.store.View(s.key); ok {
 		s.track = reconciler.NewTrack(view.Slot, nil, false)
 	}
@@ -120,7 +124,7 @@ func (s *stage) settle() error {
 		if s.track == nil {
 			return nil
 		}
-		turn := s.track.Next(decide.Input{Site: s.site(), Now: s.now})
+		turn := s.track.Next(decide.Input{Site: s.site(), Scarce: s.scarce, Now: s.now})
 		if turn.Observe {
 			s.look()
 			continue

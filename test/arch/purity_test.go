@@ -18,6 +18,7 @@ var pure = []string{
 // interface, but they log, and wait between rounds.
 var acting = map[string]string{
 	"reconciler/evict/evictor.go": "has pods measured and ends them, every second",
+	"reconciler/evict/relief.go":  "has the node measured and acts, as often as the pace says",
 	"reconciler/gc/collector.go":  "lists images and removes them, every few minutes",
 	"reconciler/oom/watch.go":     "logs what it hears of the kernel",
 }

@@ -12,21 +12,25 @@ import (
 )
 
 // TestANodeThatRunsShortRefusesNewPods sets thresholds above what the machine has left, while pods
-// run.
+// run. They are soft, and their grace does not end.
 func TestANodeThatRunsShortRefusesNewPods(t *testing.T) {
 	claim.Shows(t, "Admission",
 		"a node under memory pressure refuses new best-effort pods with Evicted and the condition, and accepts pods with requests or a toleration",
 		"a node under disk or PID pressure refuses all new pods except static and critical ones",
-		"a node under pressure leaves running pods alone, and the plan of a new one says that it would fail",
+		"a node below a soft threshold leaves running pods alone until its grace period ends, and the plan of a new one says that it would fail",
 		"a pod that was refused under pressure runs when it is applied again afterwards",
 	)
 	n := prepare(t, func(c *agent.Config) { c.Settings["staticPodPath"] = filepath.Join(c.Dir, "static") })
-	enough := map[string]string{"memory.available": "0%"}
+	enough := map[string]string{}
 	// again starts the agent with other thresholds, and waits for the node's conditions.
-	again := func(hard map[string]string, conditions ...string) {
+	again := func(soft map[string]string, conditions ...string) {
 		t.Helper()
 		n.Kill()
-		n.Settings["evictionHard"] = hard
+		grace := map[string]string{}
+		for signal := range soft {
+			grace[signal] = "1h"
+		}
+		n.Settings["evictionSoft"], n.Settings["evictionSoftGracePeriod"] = soft, grace
 		n.up()
 		n.eventually("the node says that it runs short or not", func() bool {
 			told := n.curl("/v1/node").body
@@ -50,12 +54,11 @@ func TestANodeThatRunsShortRefusesNewPods(t *testing.T) {
 	inSpec := func(name, line string) string {
 		return strings.Replace(web(name).yaml(), "spec:\n", "spec:\n  "+line+"\n", 1)
 	}
-	n.Settings["evictionHard"] = enough
 	n.up()
 	n.apply(web("early").yaml())
 	n.waitRunning("early")
 
-	again(map[string]string{"memory.available": "100%"}, "MemoryPressure=True", "DiskPressure=False", "PIDPressure=False")
+	again(map[string]string{"memory.available": "99.9%"}, "MemoryPressure=True", "DiskPressure=False", "PIDPressure=False")
 	plan := n.curl("/v1/manifests:plan", "--data-binary", web("best").yaml())
 	if want := "the node refuses the pod, Evicted: Pod was rejected: The node had condition: [MemoryPressure]. "; !strings.Contains(plan.body, want) {
 		t.Errorf("the plan is %s, want %q in it", plan, want)
@@ -66,7 +69,7 @@ func TestANodeThatRunsShortRefusesNewPods(t *testing.T) {
 	n.waitRunning("burstable")
 	n.waitRunning("tolerant")
 
-	again(map[string]string{"nodefs.available": "100%", "pid.available": "100%"}, "MemoryPressure=False", "DiskPressure=True", "PIDPressure=True")
+	again(map[string]string{"nodefs.available": "99.9%", "pid.available": "99.99%"}, "MemoryPressure=False", "DiskPressure=True", "PIDPressure=True")
 	refused("worst", "DiskPressure PIDPressure")
 	n.apply(inSpec("critical", "priorityClassName: system-node-critical"))
 	n.waitRunning("critical")

@@ -71,7 +71,7 @@ func TestEveryReadAnswers(t *testing.T) {
 func TestNodeReportsPressure(t *testing.T) {
 	claim.Shows(t, "Status and events", "the node is under pressure if less memory, disk space or process IDs are left than evictionHard demands")
 	n := start(t, func(c *agent.Config) {
-		c.Settings["evictionHard"] = map[string]string{"memory.available": "0%", "nodefs.available": "0%", "pid.available": "100%"}
+		c.Settings["evictionHard"] = map[string]string{"memory.available": "0%", "nodefs.available": "0%", "pid.available": "99.99%"}
 	})
 	n.eventually("the node says what it runs short of", func() bool { // after its first look at all signals
 		got := n.curl("/v1/node").body

@@ -211,7 +211,7 @@ func TestRunOnceStartsReportsAndEnds(t *testing.T) {
 		"runonce knows of the node's pressure before it accepts pods")
 	n := prepare(t, func(c *agent.Config) {
 		c.Flags = append(c.Flags, "--runonce", "--pod-manifest-path", filepath.Join(c.Dir, "manifests"))
-		c.Settings["evictionHard"] = map[string]string{"pid.available": "100%"}
+		c.Settings["evictionHard"] = map[string]string{"pid.available": "99.99%"}
 	})
 	n.file("node/manifests/once.yaml", web("once").yaml())
 	if err := n.Launch(); err != nil {
