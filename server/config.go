@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"nodal/node"
+	"nodal/node/health"
 	"nodal/node/intake"
 	"nodal/node/offer"
 	"nodal/node/store"
@@ -56,6 +57,7 @@ type Machine struct {
 	Images     Images
 	Stats      Stats
 	Vitals     Vitals
+	Ranking    Ranking // nil if no pod is ever evicted
 	Probes     func() []*node.ProbeCount
 	Garbage    Garbage
 	Running    func(context.Context) (map[node.Key]*node.Observed, error) // the runtime's pods
@@ -69,10 +71,16 @@ type Vitals interface {
 	Look(ctx context.Context) (node.RuntimeStatus, []corev1.NodeCondition)
 	// Changed returns a channel that is closed when a look differs from the one before.
 	Changed() <-chan struct{}
+	// Pressure returns how far the node is from running short, as it was moments ago.
+	Pressure(ctx context.Context) health.Pressure
 }
 
 // Garbage lists what has no use on the machine any more. It returns what it has found even if it fails.
 type Garbage func(context.Context) ([]node.Garbage, error)
+
+// Ranking returns the pods that would be evicted for a signal, in their order. An empty signal stands for the one that
+// needs attention, which is returned too. An error names the pods that could not be measured.
+type Ranking func(ctx context.Context, signal string, p health.Pressure) (of string, all []node.EvictionCandidate, err error)
 
 // Facts describes the agent and its machine, as they were at the start.
 type Facts struct {

@@ -28,6 +28,7 @@ type nodeService struct {
 	vitals    Vitals
 	garbage   Garbage
 	key       SecretsKey
+	ranking   Ranking
 	verbosity Verbosity
 	fixed     bool // enableDebugFlagsHandler is off
 	stopped   <-chan struct{}

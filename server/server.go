@@ -141,7 +141,7 @@ func newServices(cfg Config, stopped <-chan struct{}) services {
 		objects: newObjectServices(kept, stopped),
 		stats:   &statsService{pods: state.Store, stats: machine.Stats, stopped: stopped},
 		node: &nodeService{
-			store: state.Store, sources: state.Sources, offers: state.Offers, site: state.Site, vitals: machine.Vitals,
+			store: state.Store, sources: state.Sources, offers: state.Offers, site: state.Site, vitals: machine.Vitals, ranking: machine.Ranking,
 			facts: cfg.Facts, verbosity: cfg.Debug.Verbosity, fixed: cfg.Debug.NoFlags, stopped: stopped,
 			plugins: state.Plugins, garbage: machine.Garbage, key: machine.SecretsKey,
 		},

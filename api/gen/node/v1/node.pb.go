@@ -10,6 +10,7 @@ import (
 	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
@@ -1834,11 +1835,393 @@ func (x *Plugin) GetFoundAt() *timestamppb.Timestamp {
 	return nil
 }
 
+type GetPressureRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The signal for which pods are ranked, such as nodefs.available. Empty for the most urgent one that is below a
+	// threshold, or else memory.available.
+	Signal        string `protobuf:"bytes,1,opt,name=signal,proto3" json:"signal,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetPressureRequest) Reset() {
+	*x = GetPressureRequest{}
+	mi := &file_node_v1_node_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetPressureRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetPressureRequest) ProtoMessage() {}
+
+func (x *GetPressureRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_node_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetPressureRequest.ProtoReflect.Descriptor instead.
+func (*GetPressureRequest) Descriptor() ([]byte, []int) {
+	return file_node_v1_node_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *GetPressureRequest) GetSignal() string {
+	if x != nil {
+		return x.Signal
+	}
+	return ""
+}
+
+type GetPressureResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The signals of the node, the most urgent first.
+	Signals []*PressureSignal `protobuf:"bytes,1,rep,name=signals,proto3" json:"signals,omitempty"`
+	// The signal for which pods are ranked.
+	Signal string `protobuf:"bytes,2,opt,name=signal,proto3" json:"signal,omitempty"`
+	// The pods that would be evicted for it, the next one first. Static and critical pods are never evicted, and pods that
+	// use nothing of the resource are left out.
+	Pods       []*EvictionCandidate   `protobuf:"bytes,3,rep,name=pods,proto3" json:"pods,omitempty"`
+	MeasuredAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=measured_at,json=measuredAt,proto3" json:"measured_at,omitempty"`
+	// The reason why some pods could not be measured.
+	Message       string `protobuf:"bytes,5,opt,name=message,proto3" json:"message,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetPressureResponse) Reset() {
+	*x = GetPressureResponse{}
+	mi := &file_node_v1_node_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetPressureResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetPressureResponse) ProtoMessage() {}
+
+func (x *GetPressureResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_node_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetPressureResponse.ProtoReflect.Descriptor instead.
+func (*GetPressureResponse) Descriptor() ([]byte, []int) {
+	return file_node_v1_node_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *GetPressureResponse) GetSignals() []*PressureSignal {
+	if x != nil {
+		return x.Signals
+	}
+	return nil
+}
+
+func (x *GetPressureResponse) GetSignal() string {
+	if x != nil {
+		return x.Signal
+	}
+	return ""
+}
+
+func (x *GetPressureResponse) GetPods() []*EvictionCandidate {
+	if x != nil {
+		return x.Pods
+	}
+	return nil
+}
+
+func (x *GetPressureResponse) GetMeasuredAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.MeasuredAt
+	}
+	return nil
+}
+
+func (x *GetPressureResponse) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+// PressureSignal is what is left of a resource, as Kubernetes quantities.
+type PressureSignal struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name of an eviction signal, such as memory.available.
+	Name       string               `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Capacity   string               `protobuf:"bytes,2,opt,name=capacity,proto3" json:"capacity,omitempty"`
+	Available  string               `protobuf:"bytes,3,opt,name=available,proto3" json:"available,omitempty"`
+	Thresholds []*PressureThreshold `protobuf:"bytes,4,rep,name=thresholds,proto3" json:"thresholds,omitempty"`
+	// The reason why the signal could not be measured.
+	Message       string `protobuf:"bytes,5,opt,name=message,proto3" json:"message,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PressureSignal) Reset() {
+	*x = PressureSignal{}
+	mi := &file_node_v1_node_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PressureSignal) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PressureSignal) ProtoMessage() {}
+
+func (x *PressureSignal) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_node_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PressureSignal.ProtoReflect.Descriptor instead.
+func (*PressureSignal) Descriptor() ([]byte, []int) {
+	return file_node_v1_node_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *PressureSignal) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *PressureSignal) GetCapacity() string {
+	if x != nil {
+		return x.Capacity
+	}
+	return ""
+}
+
+func (x *PressureSignal) GetAvailable() string {
+	if x != nil {
+		return x.Available
+	}
+	return ""
+}
+
+func (x *PressureSignal) GetThresholds() []*PressureThreshold {
+	if x != nil {
+		return x.Thresholds
+	}
+	return nil
+}
+
+func (x *PressureSignal) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+// PressureThreshold is an amount that has to be left of a resource.
+type PressureThreshold struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Least string                 `protobuf:"bytes,1,opt,name=least,proto3" json:"least,omitempty"`
+	// For how long less may be left before a pod is evicted. Absent for a hard threshold.
+	Grace *durationpb.Duration `protobuf:"bytes,2,opt,name=grace,proto3" json:"grace,omitempty"`
+	// The amount that has to be left besides, before a shortage is over. Empty for none.
+	MinimumReclaim string `protobuf:"bytes,3,opt,name=minimum_reclaim,json=minimumReclaim,proto3" json:"minimum_reclaim,omitempty"`
+	// When less was first left. Absent while enough is.
+	CrossedAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=crossed_at,json=crossedAt,proto3" json:"crossed_at,omitempty"`
+	// Whether images are removed or pods are evicted for it now.
+	Due           bool `protobuf:"varint,5,opt,name=due,proto3" json:"due,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PressureThreshold) Reset() {
+	*x = PressureThreshold{}
+	mi := &file_node_v1_node_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PressureThreshold) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PressureThreshold) ProtoMessage() {}
+
+func (x *PressureThreshold) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_node_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PressureThreshold.ProtoReflect.Descriptor instead.
+func (*PressureThreshold) Descriptor() ([]byte, []int) {
+	return file_node_v1_node_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *PressureThreshold) GetLeast() string {
+	if x != nil {
+		return x.Least
+	}
+	return ""
+}
+
+func (x *PressureThreshold) GetGrace() *durationpb.Duration {
+	if x != nil {
+		return x.Grace
+	}
+	return nil
+}
+
+func (x *PressureThreshold) GetMinimumReclaim() string {
+	if x != nil {
+		return x.MinimumReclaim
+	}
+	return ""
+}
+
+func (x *PressureThreshold) GetCrossedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CrossedAt
+	}
+	return nil
+}
+
+func (x *PressureThreshold) GetDue() bool {
+	if x != nil {
+		return x.Due
+	}
+	return false
+}
+
+// EvictionCandidate is a pod that may be evicted.
+type EvictionCandidate struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Namespace string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	Name      string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	Uid       string                 `protobuf:"bytes,3,opt,name=uid,proto3" json:"uid,omitempty"`
+	// Used and requested are Kubernetes quantities. Used is empty if it is not known.
+	Used      string `protobuf:"bytes,4,opt,name=used,proto3" json:"used,omitempty"`
+	Requested string `protobuf:"bytes,5,opt,name=requested,proto3" json:"requested,omitempty"`
+	Priority  int32  `protobuf:"varint,6,opt,name=priority,proto3" json:"priority,omitempty"`
+	// What decides about the place of the pod.
+	Reason        string `protobuf:"bytes,7,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EvictionCandidate) Reset() {
+	*x = EvictionCandidate{}
+	mi := &file_node_v1_node_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EvictionCandidate) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EvictionCandidate) ProtoMessage() {}
+
+func (x *EvictionCandidate) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_node_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EvictionCandidate.ProtoReflect.Descriptor instead.
+func (*EvictionCandidate) Descriptor() ([]byte, []int) {
+	return file_node_v1_node_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *EvictionCandidate) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *EvictionCandidate) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *EvictionCandidate) GetUid() string {
+	if x != nil {
+		return x.Uid
+	}
+	return ""
+}
+
+func (x *EvictionCandidate) GetUsed() string {
+	if x != nil {
+		return x.Used
+	}
+	return ""
+}
+
+func (x *EvictionCandidate) GetRequested() string {
+	if x != nil {
+		return x.Requested
+	}
+	return ""
+}
+
+func (x *EvictionCandidate) GetPriority() int32 {
+	if x != nil {
+		return x.Priority
+	}
+	return 0
+}
+
+func (x *EvictionCandidate) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 var File_node_v1_node_proto protoreflect.FileDescriptor
 
 const file_node_v1_node_proto_rawDesc = "" +
 	"\n" +
-	"\x12node/v1/node.proto\x12\anode.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x14node/v1/access.proto\"\x10\n" +
+	"\x12node/v1/node.proto\x12\anode.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x14node/v1/access.proto\"\x10\n" +
 	"\x0eGetNodeRequest\"\xbb\b\n" +
 	"\x0fGetNodeResponse\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
@@ -1985,12 +2368,44 @@ const file_node_v1_node_proto_rawDesc = "" +
 	"registered\x18\a \x01(\bR\n" +
 	"registered\x12\x18\n" +
 	"\amessage\x18\b \x01(\tR\amessage\x125\n" +
-	"\bfound_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\afoundAt*i\n" +
+	"\bfound_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\afoundAt\",\n" +
+	"\x12GetPressureRequest\x12\x16\n" +
+	"\x06signal\x18\x01 \x01(\tR\x06signal\"\xe7\x01\n" +
+	"\x13GetPressureResponse\x121\n" +
+	"\asignals\x18\x01 \x03(\v2\x17.node.v1.PressureSignalR\asignals\x12\x16\n" +
+	"\x06signal\x18\x02 \x01(\tR\x06signal\x12.\n" +
+	"\x04pods\x18\x03 \x03(\v2\x1a.node.v1.EvictionCandidateR\x04pods\x12;\n" +
+	"\vmeasured_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"measuredAt\x12\x18\n" +
+	"\amessage\x18\x05 \x01(\tR\amessage\"\xb4\x01\n" +
+	"\x0ePressureSignal\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1a\n" +
+	"\bcapacity\x18\x02 \x01(\tR\bcapacity\x12\x1c\n" +
+	"\tavailable\x18\x03 \x01(\tR\tavailable\x12:\n" +
+	"\n" +
+	"thresholds\x18\x04 \x03(\v2\x1a.node.v1.PressureThresholdR\n" +
+	"thresholds\x12\x18\n" +
+	"\amessage\x18\x05 \x01(\tR\amessage\"\xd0\x01\n" +
+	"\x11PressureThreshold\x12\x14\n" +
+	"\x05least\x18\x01 \x01(\tR\x05least\x12/\n" +
+	"\x05grace\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x05grace\x12'\n" +
+	"\x0fminimum_reclaim\x18\x03 \x01(\tR\x0eminimumReclaim\x129\n" +
+	"\n" +
+	"crossed_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\tcrossedAt\x12\x10\n" +
+	"\x03due\x18\x05 \x01(\bR\x03due\"\xbd\x01\n" +
+	"\x11EvictionCandidate\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x10\n" +
+	"\x03uid\x18\x03 \x01(\tR\x03uid\x12\x12\n" +
+	"\x04used\x18\x04 \x01(\tR\x04used\x12\x1c\n" +
+	"\trequested\x18\x05 \x01(\tR\trequested\x12\x1a\n" +
+	"\bpriority\x18\x06 \x01(\x05R\bpriority\x12\x16\n" +
+	"\x06reason\x18\a \x01(\tR\x06reason*i\n" +
 	"\aSupport\x12\x17\n" +
 	"\x13SUPPORT_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10SUPPORT_HONOURED\x10\x01\x12\x1a\n" +
 	"\x16SUPPORT_WITHOUT_EFFECT\x10\x02\x12\x13\n" +
-	"\x0fSUPPORT_REFUSED\x10\x032\xb4\a\n" +
+	"\x0fSUPPORT_REFUSED\x10\x032\xa5\b\n" +
 	"\vNodeService\x12Z\n" +
 	"\aGetNode\x12\x17.node.v1.GetNodeRequest\x1a\x18.node.v1.GetNodeResponse\"\x1c\x88\xb5\x18\x01\x90\xb5\x18\x02\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\n" +
 	"\x12\b/v1/node\x12h\n" +
@@ -1999,6 +2414,7 @@ const file_node_v1_node_proto_rawDesc = "" +
 	"\x10RotateSecretsKey\x12 .node.v1.RotateSecretsKeyRequest\x1a!.node.v1.RotateSecretsKeyResponse\"1\x88\xb5\x18\x04\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\x1f:\x01*\"\x1a/v1/node/secretskey:rotate\x12n\n" +
 	"\vListPlugins\x12\x1b.node.v1.ListPluginsRequest\x1a\x1c.node.v1.ListPluginsResponse\"$\x88\xb5\x18\x01\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\x12\x12\x10/v1/node/plugins\x12n\n" +
 	"\vListGarbage\x12\x1b.node.v1.ListGarbageRequest\x1a\x1c.node.v1.ListGarbageResponse\"$\x88\xb5\x18\x01\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\x12\x12\x10/v1/node/garbage\x12o\n" +
+	"\vGetPressure\x12\x1b.node.v1.GetPressureRequest\x1a\x1c.node.v1.GetPressureResponse\"%\x88\xb5\x18\x01\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\x13\x12\x11/v1/node/pressure\x12o\n" +
 	"\vGetLogLevel\x12\x1b.node.v1.GetLogLevelRequest\x1a\x1c.node.v1.GetLogLevelResponse\"%\x88\xb5\x18\x04\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\x13\x12\x11/v1/node/loglevel\x12r\n" +
 	"\vSetLogLevel\x12\x1b.node.v1.SetLogLevelRequest\x1a\x1c.node.v1.SetLogLevelResponse\"(\x88\xb5\x18\x04\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\x16:\x01*\x1a\x11/v1/node/loglevel\x1a\b\x9a\xb5\x18\x04NodeB\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
 
@@ -2015,7 +2431,7 @@ func file_node_v1_node_proto_rawDescGZIP() []byte {
 }
 
 var file_node_v1_node_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_node_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
+var file_node_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
 var file_node_v1_node_proto_goTypes = []any{
 	(Support)(0),                     // 0: node.v1.Support
 	(*GetNodeRequest)(nil),           // 1: node.v1.GetNodeRequest
@@ -2045,56 +2461,70 @@ var file_node_v1_node_proto_goTypes = []any{
 	(*ListPluginsRequest)(nil),       // 25: node.v1.ListPluginsRequest
 	(*ListPluginsResponse)(nil),      // 26: node.v1.ListPluginsResponse
 	(*Plugin)(nil),                   // 27: node.v1.Plugin
-	nil,                              // 28: node.v1.GetNodeResponse.CapacityEntry
-	nil,                              // 29: node.v1.GetNodeResponse.AllocatableEntry
-	nil,                              // 30: node.v1.GetNodeResponse.LabelsEntry
-	(*timestamppb.Timestamp)(nil),    // 31: google.protobuf.Timestamp
+	(*GetPressureRequest)(nil),       // 28: node.v1.GetPressureRequest
+	(*GetPressureResponse)(nil),      // 29: node.v1.GetPressureResponse
+	(*PressureSignal)(nil),           // 30: node.v1.PressureSignal
+	(*PressureThreshold)(nil),        // 31: node.v1.PressureThreshold
+	(*EvictionCandidate)(nil),        // 32: node.v1.EvictionCandidate
+	nil,                              // 33: node.v1.GetNodeResponse.CapacityEntry
+	nil,                              // 34: node.v1.GetNodeResponse.AllocatableEntry
+	nil,                              // 35: node.v1.GetNodeResponse.LabelsEntry
+	(*timestamppb.Timestamp)(nil),    // 36: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),      // 37: google.protobuf.Duration
 }
 var file_node_v1_node_proto_depIdxs = []int32{
-	31, // 0: node.v1.GetNodeResponse.started_at:type_name -> google.protobuf.Timestamp
+	36, // 0: node.v1.GetNodeResponse.started_at:type_name -> google.protobuf.Timestamp
 	10, // 1: node.v1.GetNodeResponse.runtime:type_name -> node.v1.Runtime
 	12, // 2: node.v1.GetNodeResponse.sources:type_name -> node.v1.Source
 	14, // 3: node.v1.GetNodeResponse.pods:type_name -> node.v1.PodCounts
-	28, // 4: node.v1.GetNodeResponse.capacity:type_name -> node.v1.GetNodeResponse.CapacityEntry
-	29, // 5: node.v1.GetNodeResponse.allocatable:type_name -> node.v1.GetNodeResponse.AllocatableEntry
-	30, // 6: node.v1.GetNodeResponse.labels:type_name -> node.v1.GetNodeResponse.LabelsEntry
+	33, // 4: node.v1.GetNodeResponse.capacity:type_name -> node.v1.GetNodeResponse.CapacityEntry
+	34, // 5: node.v1.GetNodeResponse.allocatable:type_name -> node.v1.GetNodeResponse.AllocatableEntry
+	35, // 6: node.v1.GetNodeResponse.labels:type_name -> node.v1.GetNodeResponse.LabelsEntry
 	7,  // 7: node.v1.GetNodeResponse.conditions:type_name -> node.v1.NodeCondition
 	6,  // 8: node.v1.GetNodeResponse.warnings:type_name -> node.v1.SettingWarning
 	3,  // 9: node.v1.GetNodeResponse.secrets_key:type_name -> node.v1.SecretsKey
 	3,  // 10: node.v1.RotateSecretsKeyResponse.secrets_key:type_name -> node.v1.SecretsKey
-	31, // 11: node.v1.NodeCondition.transitioned_at:type_name -> google.protobuf.Timestamp
+	36, // 11: node.v1.NodeCondition.transitioned_at:type_name -> google.protobuf.Timestamp
 	2,  // 12: node.v1.WatchNodeResponse.node:type_name -> node.v1.GetNodeResponse
 	11, // 13: node.v1.Runtime.handlers:type_name -> node.v1.RuntimeHandler
 	13, // 14: node.v1.Source.errors:type_name -> node.v1.SourceError
-	31, // 15: node.v1.Source.delivered_at:type_name -> google.protobuf.Timestamp
-	31, // 16: node.v1.SourceError.time:type_name -> google.protobuf.Timestamp
+	36, // 15: node.v1.Source.delivered_at:type_name -> google.protobuf.Timestamp
+	36, // 16: node.v1.SourceError.time:type_name -> google.protobuf.Timestamp
 	0,  // 17: node.v1.Capability.support:type_name -> node.v1.Support
 	16, // 18: node.v1.ListCapabilitiesResponse.capabilities:type_name -> node.v1.Capability
 	20, // 19: node.v1.ListGarbageResponse.garbage:type_name -> node.v1.Garbage
-	31, // 20: node.v1.Garbage.goes_at:type_name -> google.protobuf.Timestamp
+	36, // 20: node.v1.Garbage.goes_at:type_name -> google.protobuf.Timestamp
 	27, // 21: node.v1.ListPluginsResponse.plugins:type_name -> node.v1.Plugin
-	31, // 22: node.v1.Plugin.found_at:type_name -> google.protobuf.Timestamp
-	1,  // 23: node.v1.NodeService.GetNode:input_type -> node.v1.GetNodeRequest
-	8,  // 24: node.v1.NodeService.WatchNode:input_type -> node.v1.WatchNodeRequest
-	15, // 25: node.v1.NodeService.ListCapabilities:input_type -> node.v1.ListCapabilitiesRequest
-	4,  // 26: node.v1.NodeService.RotateSecretsKey:input_type -> node.v1.RotateSecretsKeyRequest
-	25, // 27: node.v1.NodeService.ListPlugins:input_type -> node.v1.ListPluginsRequest
-	18, // 28: node.v1.NodeService.ListGarbage:input_type -> node.v1.ListGarbageRequest
-	21, // 29: node.v1.NodeService.GetLogLevel:input_type -> node.v1.GetLogLevelRequest
-	23, // 30: node.v1.NodeService.SetLogLevel:input_type -> node.v1.SetLogLevelRequest
-	2,  // 31: node.v1.NodeService.GetNode:output_type -> node.v1.GetNodeResponse
-	9,  // 32: node.v1.NodeService.WatchNode:output_type -> node.v1.WatchNodeResponse
-	17, // 33: node.v1.NodeService.ListCapabilities:output_type -> node.v1.ListCapabilitiesResponse
-	5,  // 34: node.v1.NodeService.RotateSecretsKey:output_type -> node.v1.RotateSecretsKeyResponse
-	26, // 35: node.v1.NodeService.ListPlugins:output_type -> node.v1.ListPluginsResponse
-	19, // 36: node.v1.NodeService.ListGarbage:output_type -> node.v1.ListGarbageResponse
-	22, // 37: node.v1.NodeService.GetLogLevel:output_type -> node.v1.GetLogLevelResponse
-	24, // 38: node.v1.NodeService.SetLogLevel:output_type -> node.v1.SetLogLevelResponse
-	31, // [31:39] is the sub-list for method output_type
-	23, // [23:31] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	36, // 22: node.v1.Plugin.found_at:type_name -> google.protobuf.Timestamp
+	30, // 23: node.v1.GetPressureResponse.signals:type_name -> node.v1.PressureSignal
+	32, // 24: node.v1.GetPressureResponse.pods:type_name -> node.v1.EvictionCandidate
+	36, // 25: node.v1.GetPressureResponse.measured_at:type_name -> google.protobuf.Timestamp
+	31, // 26: node.v1.PressureSignal.thresholds:type_name -> node.v1.PressureThreshold
+	37, // 27: node.v1.PressureThreshold.grace:type_name -> google.protobuf.Duration
+	36, // 28: node.v1.PressureThreshold.crossed_at:type_name -> google.protobuf.Timestamp
+	1,  // 29: node.v1.NodeService.GetNode:input_type -> node.v1.GetNodeRequest
+	8,  // 30: node.v1.NodeService.WatchNode:input_type -> node.v1.WatchNodeRequest
+	15, // 31: node.v1.NodeService.ListCapabilities:input_type -> node.v1.ListCapabilitiesRequest
+	4,  // 32: node.v1.NodeService.RotateSecretsKey:input_type -> node.v1.RotateSecretsKeyRequest
+	25, // 33: node.v1.NodeService.ListPlugins:input_type -> node.v1.ListPluginsRequest
+	18, // 34: node.v1.NodeService.ListGarbage:input_type -> node.v1.ListGarbageRequest
+	28, // 35: node.v1.NodeService.GetPressure:input_type -> node.v1.GetPressureRequest
+	21, // 36: node.v1.NodeService.GetLogLevel:input_type -> node.v1.GetLogLevelRequest
+	23, // 37: node.v1.NodeService.SetLogLevel:input_type -> node.v1.SetLogLevelRequest
+	2,  // 38: node.v1.NodeService.GetNode:output_type -> node.v1.GetNodeResponse
+	9,  // 39: node.v1.NodeService.WatchNode:output_type -> node.v1.WatchNodeResponse
+	17, // 40: node.v1.NodeService.ListCapabilities:output_type -> node.v1.ListCapabilitiesResponse
+	5,  // 41: node.v1.NodeService.RotateSecretsKey:output_type -> node.v1.RotateSecretsKeyResponse
+	26, // 42: node.v1.NodeService.ListPlugins:output_type -> node.v1.ListPluginsResponse
+	19, // 43: node.v1.NodeService.ListGarbage:output_type -> node.v1.ListGarbageResponse
+	29, // 44: node.v1.NodeService.GetPressure:output_type -> node.v1.GetPressureResponse
+	22, // 45: node.v1.NodeService.GetLogLevel:output_type -> node.v1.GetLogLevelResponse
+	24, // 46: node.v1.NodeService.SetLogLevel:output_type -> node.v1.SetLogLevelResponse
+	38, // [38:47] is the sub-list for method output_type
+	29, // [29:38] is the sub-list for method input_type
+	29, // [29:29] is the sub-list for extension type_name
+	29, // [29:29] is the sub-list for extension extendee
+	0,  // [0:29] is the sub-list for field type_name
 }
 
 func init() { file_node_v1_node_proto_init() }
@@ -2112,7 +2542,7 @@ func file_node_v1_node_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_node_v1_node_proto_rawDesc), len(file_node_v1_node_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   30,
+			NumMessages:   35,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -25,6 +25,7 @@ const (
 	NodeService_RotateSecretsKey_FullMethodName = "/node.v1.NodeService/RotateSecretsKey"
 	NodeService_ListPlugins_FullMethodName      = "/node.v1.NodeService/ListPlugins"
 	NodeService_ListGarbage_FullMethodName      = "/node.v1.NodeService/ListGarbage"
+	NodeService_GetPressure_FullMethodName      = "/node.v1.NodeService/GetPressure"
 	NodeService_GetLogLevel_FullMethodName      = "/node.v1.NodeService/GetLogLevel"
 	NodeService_SetLogLevel_FullMethodName      = "/node.v1.NodeService/SetLogLevel"
 )
@@ -51,6 +52,8 @@ type NodeServiceClient interface {
 	// ListGarbage returns what has no use on this machine any more: what the next round removes, and what stays for now, each
 	// with its reason.
 	ListGarbage(ctx context.Context, in *ListGarbageRequest, opts ...grpc.CallOption) (*ListGarbageResponse, error)
+	// GetPressure returns how far the node is from running short of its resources, and the pods that it would evict next.
+	GetPressure(ctx context.Context, in *GetPressureRequest, opts ...grpc.CallOption) (*GetPressureResponse, error)
 	// GetLogLevel returns how much the agent logs. It is for admins.
 	GetLogLevel(ctx context.Context, in *GetLogLevelRequest, opts ...grpc.CallOption) (*GetLogLevelResponse, error)
 	// SetLogLevel changes how much the agent logs, until its next start. It is for admins, and
@@ -135,6 +138,16 @@ func (c *nodeServiceClient) ListGarbage(ctx context.Context, in *ListGarbageRequ
 	return out, nil
 }
 
+func (c *nodeServiceClient) GetPressure(ctx context.Context, in *GetPressureRequest, opts ...grpc.CallOption) (*GetPressureResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetPressureResponse)
+	err := c.cc.Invoke(ctx, NodeService_GetPressure_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *nodeServiceClient) GetLogLevel(ctx context.Context, in *GetLogLevelRequest, opts ...grpc.CallOption) (*GetLogLevelResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetLogLevelResponse)
@@ -177,6 +190,8 @@ type NodeServiceServer interface {
 	// ListGarbage returns what has no use on this machine any more: what the next round removes, and what stays for now, each
 	// with its reason.
 	ListGarbage(context.Context, *ListGarbageRequest) (*ListGarbageResponse, error)
+	// GetPressure returns how far the node is from running short of its resources, and the pods that it would evict next.
+	GetPressure(context.Context, *GetPressureRequest) (*GetPressureResponse, error)
 	// GetLogLevel returns how much the agent logs. It is for admins.
 	GetLogLevel(context.Context, *GetLogLevelRequest) (*GetLogLevelResponse, error)
 	// SetLogLevel changes how much the agent logs, until its next start. It is for admins, and
@@ -209,6 +224,9 @@ func (UnimplementedNodeServiceServer) ListPlugins(context.Context, *ListPluginsR
 }
 func (UnimplementedNodeServiceServer) ListGarbage(context.Context, *ListGarbageRequest) (*ListGarbageResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListGarbage not implemented")
+}
+func (UnimplementedNodeServiceServer) GetPressure(context.Context, *GetPressureRequest) (*GetPressureResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetPressure not implemented")
 }
 func (UnimplementedNodeServiceServer) GetLogLevel(context.Context, *GetLogLevelRequest) (*GetLogLevelResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetLogLevel not implemented")
@@ -338,6 +356,24 @@ func _NodeService_ListGarbage_Handler(srv interface{}, ctx context.Context, dec 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _NodeService_GetPressure_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetPressureRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(NodeServiceServer).GetPressure(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: NodeService_GetPressure_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(NodeServiceServer).GetPressure(ctx, req.(*GetPressureRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _NodeService_GetLogLevel_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetLogLevelRequest)
 	if err := dec(in); err != nil {
@@ -400,6 +436,10 @@ var NodeService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListGarbage",
 			Handler:    _NodeService_ListGarbage_Handler,
+		},
+		{
+			MethodName: "GetPressure",
+			Handler:    _NodeService_GetPressure_Handler,
 		},
 		{
 			MethodName: "GetLogLevel",
