@@ -9,6 +9,7 @@ import { GarbageSection } from "../parts/garbage";
 import { Gauges } from "../parts/gauges";
 import { HealthIcon } from "../parts/icons";
 import { PodLink } from "../parts/pod_link";
+import { Pressure } from "../parts/pressure";
 import { Waiting } from "../parts/waiting";
 import { getNode, watchEvents } from "../pure/calls";
 import { type ConditionLine, ofNode, troubleOf } from "../pure/conditions";
@@ -55,6 +56,7 @@ export function NodePage() {
             <h2>Conditions</h2>
             <Conditions lines={conditions} />
           </section>
+          <Pressure />
           <Facts />
           <Sources sources={n.sources ?? []} />
         </aside>
