@@ -78,7 +78,9 @@ func tasks(o Options, f facts, m memory, r runtime, p parts) []task {
 		all = append(all, steady(func(ctx context.Context) { r.cgroups.Follow(ctx, f.offers.Changed) }))
 	}
 	if len(o.Config.Reserved.Rules) > 0 {
-		all = append(all, after(steady(p.relief.Run), p.vitals.Looked(), p.reconciler.Looked()))
+		notices := newNotices(f.cgroups, r.cgroups, o.Log)
+		p.relief.Wakes, p.relief.Arm = notices.Wakes(), notices.arm
+		all = append(all, steady(notices.run), after(steady(p.relief.Run), p.vitals.Looked(), p.reconciler.Looked()))
 	}
 	if o.Config.Pods.HoldToDisk {
 		all = append(all, steady(newEvictor(m.state, p.meter, m.counts.Evicted, o.Log).Run))

@@ -56,8 +56,10 @@ type Relief struct {
 	Clock    func() time.Time
 	// Evicted is called for each pod that is evicted, with the signal and the age of its figures; nil disables it.
 	Evicted func(signal string, age time.Duration)
-	// Wakes signals that the kernel has seen a shortage; nil disables it.
+	// Wakes signals that the kernel has seen a shortage; nil disables it. Arm is called after each pass: the next notice is
+	// wanted when the room that is left now is used up. It may be nil.
 	Wakes <-chan struct{}
+	Arm   func(health.Pressure)
 
 	last       health.Pressure
 	scarce     bool
@@ -73,21 +75,31 @@ func (r *Relief) Run(ctx context.Context) {
 	reclaimed := make(chan struct{}, 1)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	var passed time.Time
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-timer.C:
 		case <-r.Wakes:
+			// Near a threshold notices may come without end.
+			if rest := memoryPace - time.Since(passed); rest > 0 {
+				timer.Reset(rest)
+				continue
+			}
 		case <-reclaimed:
 			r.Cleared()
 		}
 		before := r.last
+		passed = time.Now()
 		if step := r.Pass(ctx); step.Do == Reclaim {
 			go func() {
 				r.Reclaim(ctx)
 				reclaimed <- struct{}{}
 			}()
+		}
+		if r.Arm != nil {
+			r.Arm(r.last)
 		}
 		timer.Reset(Pace(before, r.last))
 	}
