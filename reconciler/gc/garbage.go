@@ -52,7 +52,7 @@ func (p Policy) keeps(i Image, disk Disk, now time.Time) (why string, goes time.
 	case p.High >= 100:
 		return "imageGCHighThresholdPercent is 100, so a full disk removes no images", goes
 	case now.Sub(i.Seen) < p.MinAge:
-		return fmt.Sprintf("it is here for less than %s", p.MinAge), goes
+		return fmt.Sprintf("it was first seen less than %s ago", p.MinAge), goes
 	}
 	return fmt.Sprintf("the images' disk is %d %% full, and unused images go from %d %% on", disk.Used(), p.High), goes
 }

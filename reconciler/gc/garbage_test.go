@@ -24,7 +24,7 @@ func TestEachUnusedImageSaysWhenItGoesOrWhyItStays(t *testing.T) {
 	}{
 		{"what is in use is none", policy, full, []Image{busy(image("a", 100, 60, 1))}, ""},
 		{"a full disk", policy, full, []Image{image("new", 10, 1, 0), image("late", 100, 90, 5), image("old", 100, 90, 60)},
-			"old 5 the disk is 90 % full; new - here for less than 2m0s; late - is 90 % full, and unused images go from 85 % on"},
+			"old 5 the disk is 90 % full; new - first seen less than 2m0s ago; late - is 90 % full, and unused images go from 85 % on"},
 		{"room on the disk", policy, roomy, []Image{image("a", 100, 90, 60)}, "a - is 40 % full, and unused images go from 85 % on"},
 		{"an age", aged, roomy, []Image{image("young", 10, 90, 20), image("old", 10, 90, 61)},
 			"old 5 more than 1h0m0s; young 40 is 40 % full"},
