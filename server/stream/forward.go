@@ -50,6 +50,7 @@ func Forward(w http.ResponseWriter, r *http.Request, idle time.Duration, forward
 	one := func(port int32, client io.ReadWriter) error {
 		err := forward(ctx, port, client)
 		if why := revoked(ctx); why != nil {
+			end.because(why) // before the library, which may close the WebSocket next
 			err = why
 		}
 		return err
@@ -98,15 +99,19 @@ type webSocket interface {
 
 var _, _ webSocket = (*frames)(nil), (*tunnel)(nil)
 
+func (f *farewell) because(why error) {
+	if f.around != nil {
+		f.around().because(why.Error())
+	}
+}
+
 func (f *farewell) end(conn net.Conn) {
 	defer conn.Close()
 	why := revoked(f.ctx)
 	if why == nil {
 		return
 	}
-	if f.around != nil {
-		f.around().because(why.Error())
-	}
+	f.because(why)
 	time.Sleep(lastWords / 10) // the library sends the error of each connection after its Forwarder has returned
 	if f.around != nil {
 		f.around().closeWith(why.Error())
