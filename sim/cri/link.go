@@ -2,6 +2,7 @@ package cri
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 
@@ -40,8 +41,11 @@ func (l *Link) Dial(options ...grpc.DialOption) (*grpc.ClientConn, error) {
 	return conn, nil
 }
 
-// Close stops the server and waits for its end.
+// Close stops the server and waits for its end. It may do so before the server has begun.
 func (l *Link) Close() error {
 	l.server.Stop()
-	return <-l.served
+	if err := <-l.served; !errors.Is(err, grpc.ErrServerStopped) {
+		return err
+	}
+	return nil
 }
