@@ -375,7 +375,8 @@ await story(async ({ context, page, origin, step }) => {
   });
 
   await step("what has no use any more is listed before it goes", async () => {
-    await goTo("", "Garbage");
+    await page.getByRole("link", { name: "Node", exact: true }).click();
+    await page.getByRole("heading", { name: "Garbage" }).waitFor();
     await page.getByText("What has no use any more").click();
     const image = page.locator(".garbage-list tr", { hasText: IMAGE });
     await image.getByText("no container and no pod uses it").waitFor();
