@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/hex"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -263,3 +264,48 @@ func keyBytes(t *testing.T, file string) string {
 	}
 	return hex.EncodeToString(raw)
 }
+
+func TestTheKeyOfSecretsMayBeACredentialOfSystemd(t *testing.T) {
+	claim.Shows(t, "ConfigMaps and Secrets",
+		"the key of Secrets may be a credential of systemd, and changes with a restart while the one before it is handed over, too",
+	)
+	dir := t.TempDir()
+	hand := func(name, key string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(key), 0o400); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const one, two = "the first key of thirty-two bytes", "another one, of thirty-two bytes"
+	hand("secrets-key", one[:32])
+	n := start(t, keptIn("credential:secrets-key"), func(c *agent.Config) { // with the environment that systemd gives to the agent
+		text := fmt.Sprintf("#!/bin/sh\nCREDENTIALS_DIRECTORY=%s exec %s \"$@\"\n", dir, c.Binary)
+		if c.Binary = filepath.Join(t.TempDir(), "kubelet"); os.WriteFile(c.Binary, []byte(text), 0o700) != nil {
+			t.Fatal("cannot write the agent's start")
+		}
+	})
+	n.apply(login)
+	old := n.secretsKey()
+	if old.Source != "credential:secrets-key" || old.Records != 1 || old.Fault != "" {
+		t.Errorf("the key is %+v, want the credential", old)
+	}
+	if _, failed, code := n.command("", n.Binary, "key", "rotate", "--socket", n.Socket); code != 1 || !strings.Contains(failed, "secrets-key.old") {
+		t.Errorf("rotate: got code %d, %q; want what to do instead", code, failed)
+	}
+	n.Kill()
+	if err := os.Rename(filepath.Join(dir, "secrets-key"), filepath.Join(dir, "secrets-key.old")); err != nil {
+		t.Fatal(err)
+	}
+	hand("secrets-key", two[:32])
+	n.up()
+	n.waitKey("all is sealed with the new credential", func(k shownKey) bool { return k.KeyID != old.KeyID && k.Older == 0 && k.Fault == "" })
+	n.eventually("the change has ended", func() bool { return strings.Contains(n.events(), "SecretsKeyChanged") })
+	n.Kill()
+	n.lies()
+	if err := os.Remove(filepath.Join(dir, "secrets-key.old")); err != nil {
+		t.Fatal(err)
+	}
+	n.up()
+	n.readable()
+}
+
+func (n *node) events() string { return n.curl("/v1/events").body }
