@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
 	coordinationv1 "k8s.io/api/coordination/v1"
-	runtimev1 "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"nodal/host/tunable"
 	"nodal/test/agent"
@@ -32,58 +31,9 @@ type swap struct {
 	*world
 	rt    *rig.Runtime
 	files string // the directory of static pods
+	host  string // a directory of the machine that pods use
 	peer  *process.Process
 }
-
-// swapPods use each kind of volume, a sidecar and each kind of probe.
-var swapPods = []string{
-	manifest("volumes", `  initContainers:
-  - {name: side, image: "nodal.test/busybox:1", command: [sh, -c, "exec sleep 1000"], restartPolicy: Always}
-  containers:
-  - name: main
-    image: nodal.test/busybox:1
-    command: [sh, -c, "exec sleep 1000"]
-    volumeMounts:
-    - {name: disk, mountPath: /disk}
-    - {name: disk, mountPath: /part, subPath: part}
-    - {name: memory, mountPath: /memory}
-    - {name: settings, mountPath: /settings}
-    - {name: settings, mountPath: /one, subPath: mode}
-    - {name: login, mountPath: /login}
-    - {name: mixed, mountPath: /mixed}
-    - {name: down, mountPath: /down}
-    - {name: host, mountPath: /host}
-  volumes:
-  - {name: disk, emptyDir: {}}
-  - {name: memory, emptyDir: {medium: Memory}}
-  - {name: settings, configMap: {name: settings}}
-  - {name: login, secret: {secretName: login}}
-  - {name: down, downwardAPI: {items: [{path: labels, fieldRef: {fieldPath: metadata.labels}}]}}
-  - {name: host, hostPath: {path: HOST, type: Directory}}
-  - name: mixed
-    projected:
-      sources:
-      - serviceAccountToken: {path: token, expirationSeconds: 7200}
-      - configMap: {name: settings}
-      - downwardAPI: {items: [{path: name, fieldRef: {fieldPath: metadata.name}}]}
-`),
-	manifest("probed", `  containers:
-  - name: main
-    image: nodal.test/busybox:1
-    command: [sh, -c, "exec sleep 1000"]
-    startupProbe: {exec: {command: ["true"]}, periodSeconds: 1, failureThreshold: 30}
-    readinessProbe: {exec: {command: ["true"]}, periodSeconds: 3}
-    livenessProbe: {exec: {command: ["true"]}, periodSeconds: 3}
-`),
-	manifest("crashed", mortal),
-}
-
-const staticPod = `apiVersion: v1
-kind: Pod
-metadata: {name: static, namespace: default, uid: 5b1d0f54-0a7b-4f5f-9d0a-2f2f4a3f1a11}
-spec:
-  terminationGracePeriodSeconds: 1
-` + sleeper
 
 // newSwap makes a node on which this kubelet runs.
 func newSwap(t *testing.T) *swap {
@@ -91,10 +41,14 @@ func newSwap(t *testing.T) *swap {
 	keepTunables(t)
 	p, rt, files := startPlane(t), rig.Containerd(t), t.TempDir()
 	sweepLinks(t, rt.Dir)
-	s := &swap{rt: rt, files: files}
+	share(t, filepath.Join(rt.Dir, "node", "root"))
+	s := &swap{rt: rt, files: files, host: t.TempDir()}
 	// localhost always resolves: upstream's kubelet needs that.
-	s.world = &world{plane: p, node: daemon.Start(t, rt, "--kubeconfig", p.kubeconfig(controlplane.Local), "--hostname-override", "localhost",
-		"--pod-manifest-path", files, "--node-status-update-frequency", "1s")}
+	statics := staticPolicies()
+	s.world = &world{plane: p, node: daemon.Start(t, rt, slices.Concat([]string{
+		"--kubeconfig", p.kubeconfig(controlplane.Local), "--hostname-override", "localhost",
+		"--pod-manifest-path", files, "--node-status-update-frequency", "1s",
+	}, statics.flags())...)}
 	ports, claimed, err := agent.ClaimPorts()
 	must(t, err)
 	t.Cleanup(func() { claimed.Close() })
@@ -117,7 +71,8 @@ failCgroupV1: false
 failSwapOn: false
 makeIPTablesUtilChains: false
 nodeStatusUpdateFrequency: 1s
-`, rt.Endpoint, files, s.node.PodLogs, ports.Secure, rt.CgroupParent), 0o600))
+syncFrequency: 5s
+%s`, rt.Endpoint, files, s.node.PodLogs, ports.Secure, rt.CgroupParent, statics.config()), 0o600))
 	s.peer = &process.Process{Path: p.Program("kubelet"), Log: filepath.Join(rt.Dir, "peer.log"), Args: []string{
 		"--config", config, "--root-dir", s.node.Dir, "--cert-dir", filepath.Join(rt.Dir, "peer-pki"),
 		"--hostname-override", "localhost", "--kubeconfig", p.kubeconfig(controlplane.Local),
@@ -129,6 +84,16 @@ nodeStatusUpdateFrequency: 1s
 		}
 	})
 	return s
+}
+
+// share makes a directory a shared mount, as systemd makes all mounts. Otherwise upstream's kubelet mounts the directory
+// over itself, and hides what is mounted below it.
+func share(t *testing.T, dir string) {
+	t.Helper()
+	must(t, os.MkdirAll(dir, 0o755))
+	must(t, unix.Mount(dir, dir, "", unix.MS_BIND, ""))
+	t.Cleanup(func() { must(t, unix.Unmount(dir, unix.MNT_DETACH)) })
+	must(t, unix.Mount("", dir, "", unix.MS_SHARED|unix.MS_REC, ""))
 }
 
 // keepTunables restores the kernel's settings at the end, since upstream's kubelet changes some.
@@ -181,87 +146,35 @@ func (s *swap) heard(begin func()) {
 	})
 }
 
-// state returns what has to stay as it is, a line for each thing.
-func (s *swap) state(names ...string) []string {
-	s.t.Helper()
-	var lines []string
-	for _, name := range names {
-		p := s.pod(name)
-		if p == nil {
-			lines = append(lines, name+" is gone")
-			continue
-		}
-		lines = append(lines, fmt.Sprintf("%s %s ip=%s phase=%s ready=%t", name, p.UID, p.Status.PodIP, p.Status.Phase, ready(p)))
-		for _, c := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
-			lines = append(lines, fmt.Sprintf("%s/%s %s restarts=%d ready=%t", name, c.Name, c.ContainerID, c.RestartCount, c.Ready))
-		}
-	}
-	return append(lines, s.running()...)
-}
-
-// running returns the sandboxes and containers that run, by the runtime.
-func (s *swap) running() []string {
-	s.t.Helper()
-	sandboxes, err := s.rt.CRI().ListPodSandbox(s.t.Context(), &runtimev1.ListPodSandboxRequest{})
-	must(s.t, err)
-	containers, err := s.rt.CRI().ListContainers(s.t.Context(), &runtimev1.ListContainersRequest{})
-	must(s.t, err)
-	found := map[string]bool{}
-	for _, b := range sandboxes.GetItems() {
-		if b.GetState() == runtimev1.PodSandboxState_SANDBOX_READY {
-			found[fmt.Sprintf("sandbox %s %s", b.GetMetadata().GetName(), b.GetId())] = true
-		}
-	}
-	for _, c := range containers.GetContainers() {
-		if c.GetState() == runtimev1.ContainerState_CONTAINER_RUNNING {
-			found[fmt.Sprintf("container %s %s", c.GetMetadata().GetName(), c.GetId())] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(found))
-}
-
-// read runs a script in a container, past every kubelet.
-func (s *swap) read(pod, script string) string {
-	s.t.Helper()
-	id := strings.TrimPrefix(s.pod(pod).Status.ContainerStatuses[0].ContainerID, "containerd://")
-	reply, err := s.rt.CRI().ExecSync(s.t.Context(), &runtimev1.ExecSyncRequest{ContainerId: id, Cmd: []string{"sh", "-c", script}})
-	must(s.t, err)
-	return string(reply.GetStdout()) + string(reply.GetStderr())
-}
-
-// seenInside shows the files that a pod sees. Of the token it shows only that there is one, since a kubelet renews it.
-const seenInside = `cat /disk/mine /part/mine /memory/mine /settings/mode /one /login/password /mixed/mode /mixed/name /down/labels /host/mine; wc -l < /mixed/token; cat /etc/hosts`
-
 func TestUpstreamsKubeletAndThisOneTakeTurns(t *testing.T) {
 	claim.Shows(t, "In a cluster",
 		"upstream's kubelet and this one take turns on the same files: no container or sandbox, restart count, address or volume changes, neither of pods that the one nor of those that the other has started",
+		"a static pod without a UID in its manifest lives on when upstream's kubelet and this one take turns",
+		"pods stay as ready as they were when upstream's kubelet and this one take turns, and so do the times of their conditions",
 	)
 	swaps, err := strconv.Atoi(os.Getenv(SwapsEnv))
 	if err != nil {
 		swaps = 3
 	}
 	s := newSwap(t)
-	host := t.TempDir()
-	must(t, os.WriteFile(filepath.Join(host, "mine"), []byte("of the host\n"), 0o600))
-	must(t, os.WriteFile(filepath.Join(s.files, "static.yaml"), []byte(staticPod), 0o600))
-	s.create("/api/v1/namespaces/default/configmaps", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {mode: fast}\n")
-	s.create("/api/v1/namespaces/default/secrets", "apiVersion: v1\nkind: Secret\nmetadata: {name: login}\nstringData: {password: tr0ub4dor}\n")
-	names := s.begin("a", host)
-	s.eventually("the mirror", func() bool { p := s.pod("static-localhost"); return p != nil && ready(p) })
-	names = append(names, "static-localhost")
+	names := s.settle()
 	s.toUpstream()
 	for i := range swaps {
 		if i == 0 {
-			names = append(names, s.begin("b", host)...) // upstream's own pods
+			names = append(names, s.begin("b")...) // upstream's own pods
+			names = append(names, s.drop("late"))
 		}
-		before, had := s.state(names...), s.contents(names)
-		if i%2 == 0 {
-			s.back()
-		} else {
+		s.turns("flaky-a", "flaky-b")
+		leaves := i%2 == 1 // this kubelet, for upstream's
+		before, had, watched := s.state(leaves, names...), s.contents(names), s.watch(leaves)
+		if leaves {
 			s.toUpstream()
+		} else {
+			s.back()
 		}
 		s.rests(names)
-		if after := s.state(names...); !slices.Equal(after, before) {
+		watched()
+		if after := s.state(leaves, names...); !slices.Equal(after, before) {
 			t.Errorf("swap %d: got\n%s\nwant\n%s", i, strings.Join(after, "\n"), strings.Join(before, "\n"))
 		}
 		if has := s.contents(names); has != had {
@@ -270,40 +183,22 @@ func TestUpstreamsKubeletAndThisOneTakeTurns(t *testing.T) {
 		if t.Failed() {
 			return
 		}
+		s.change(i)
 	}
 }
 
-// begin has pods run, with a suffix to their names, writes into their volumes, and restarts the one that crashes.
-func (s *swap) begin(suffix, host string) (names []string) {
+// settle makes what pods use, and has the first of them run.
+func (s *swap) settle() []string {
 	s.t.Helper()
-	for _, text := range swapPods {
-		name := strings.Fields(strings.SplitN(text, "{name: ", 2)[1])[0]
-		name = strings.TrimSuffix(name, ",")
-		text = strings.ReplaceAll(text, name+",", name+"-"+suffix+",")
-		text = strings.NewReplacer("nodeName: node-a", "nodeName: localhost", "HOST", host).Replace(text)
-		s.create(podsPath, text)
-		names = append(names, name+"-"+suffix)
-	}
-	for _, name := range names {
-		s.eventually(name+" ready", func() bool { p := s.pod(name); return p != nil && ready(p) })
-	}
-	s.read("volumes-"+suffix, "for d in disk part memory; do echo "+suffix+" > /$d/mine; done")
-	s.read("crashed-"+suffix, "touch /die")
-	s.eventually("a restart", func() bool {
-		p := s.pod("crashed-" + suffix)
-		return ready(p) && p.Status.ContainerStatuses[0].RestartCount == 1
-	})
+	must(s.t, os.WriteFile(filepath.Join(s.host, "mine"), []byte("of the host\n"), 0o600))
+	must(s.t, os.Mkdir(filepath.Join(s.host, "local"), 0o755))
+	must(s.t, os.WriteFile(filepath.Join(s.files, "static.yaml"), []byte(staticPod), 0o600))
+	s.create("/api/v1/namespaces/default/configmaps", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {mode: fast}\n")
+	s.create("/api/v1/namespaces/default/secrets", "apiVersion: v1\nkind: Secret\nmetadata: {name: login}\nstringData: {password: tr0ub4dor}\n")
+	s.claim()
+	names := append(s.begin("a"), s.drop("plain"), "static-localhost")
+	s.eventually("the mirror", func() bool { p := s.pod("static-localhost"); return p != nil && ready(p) })
 	return names
-}
-
-// contents returns what the pods with volumes see.
-func (s *swap) contents(names []string) (text string) {
-	for _, name := range names {
-		if strings.HasPrefix(name, "volumes") {
-			text += name + ": " + s.read(name, seenInside) + "\n"
-		}
-	}
-	return text
 }
 
 // rests waits until a kubelet has probed its pods several times after a swap.
