@@ -12,6 +12,10 @@ import (
 // arrives is the chain of the guard that each frame comes to first.
 const arrives = "arrives"
 
+// forHost marks what a pod sends to the host's card. It is a bit that Kubernetes and the portmap plugin do not use, and
+// the kernel takes marks of pods away at the ends of their links.
+const forHost = 0x1000
+
 // guard is the table that holds pods to their own addresses. Pods have raw sockets, so the bridge is the first place
 // where a frame can be judged. A pod may send from its own card and addresses; it may say in ARP and in neighbor
 // advertisements only where those are; and it may not pose as a router.
@@ -65,7 +69,7 @@ func guard(name string, bridge net.HardwareAddr, subnets []netip.Prefix, ends []
 	return t
 }
 
-// handUp hands packets to the host, but for those by which pods find each other.
+// handUp hands packets to the host, but for those by which pods find each other, and marks what is for the host.
 func handUp(bridge net.HardwareAddr) []nft.Rule {
 	rules := []nft.Rule{neighbors()}
 	for _, kind := range []uint16{nft.FrameIP4, nft.FrameIP6} {
@@ -73,7 +77,7 @@ func handUp(bridge net.HardwareAddr) []nft.Rule {
 			If: []nft.Match{nft.Is(nft.FrameType, nft.Port(kind)), nft.In("cards", nft.CardDest)}, Do: nft.ToCard(bridge),
 		})
 	}
-	return rules
+	return append(rules, nft.Rule{If: []nft.Match{nft.Is(nft.CardDest, bridge)}, Do: nft.Flag(forHost)})
 }
 
 // neighbors accepts messages of neighbor discovery.
@@ -83,12 +87,15 @@ func neighbors() nft.Rule {
 	}}
 }
 
-// between drops what pods send each other past the host, but for that by which they find each other.
+// between drops what pods send each other past the host, but for that by which they find each other. Where br_netfilter
+// filters what crosses bridges, it keeps a packet for the host on the bridge if its host port leads to another pod there.
+// The host's chains have judged that one.
 func between() []nft.Rule {
 	pod := nft.In("links", nft.InLink)
 	return []nft.Rule{
 		{If: []nft.Match{nft.Is(nft.FrameType, nft.Port(nft.FrameARP))}, Do: nft.Accept()},
 		neighbors(),
+		{If: []nft.Match{nft.Has(nft.Mark, forHost)}, Do: nft.Accept()},
 		{If: []nft.Match{pod}, Do: nft.Drop()},
 	}
 }

@@ -130,8 +130,7 @@ func TestNetworkPoliciesHoldAtHostPortsAndWhileNoAgentRuns(t *testing.T) {
 	holds := func(when string) {
 		t.Helper()
 		for what, to := range at {
-			// With br_netfilter a pod reaches no host port of another while there is a policy (decision 34).
-			if what == "the pod" && !connects(friend, to, pace.Of(10*time.Second)) {
+			if !connects(friend, to, pace.Of(10*time.Second)) {
 				t.Errorf("%s: a pod that may does not reach %s", when, what)
 			}
 			if connects(stranger, to, time.Second) {

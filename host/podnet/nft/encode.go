@@ -100,6 +100,15 @@ func (v Verdict) exprs() []expr.Any {
 			&expr.Immediate{Register: register, Data: host},
 			&expr.Meta{Key: expr.MetaKeyPKTTYPE, SourceRegister: true, Register: register},
 		}
+	case ToMarked:
+		return []expr.Any{
+			fields[Mark].load(register),
+			&expr.Bitwise{
+				SourceRegister: register, DestRegister: register, Len: 4,
+				Mask: binary.NativeEndian.AppendUint32(nil, ^v.Flags), Xor: binary.NativeEndian.AppendUint32(nil, v.Flags),
+			},
+			&expr.Meta{Key: expr.MetaKeyMARK, SourceRegister: true, Register: register},
+		}
 	}
 	return []expr.Any{&expr.Verdict{Kind: expr.VerdictAccept}}
 }

@@ -23,6 +23,7 @@ const (
 	ARPKind                     // kinds and lengths of the addresses in a message of ARP
 	ARPSenderCard               //
 	ARPSender                   //
+	Mark                        // flags that programs of the host give packets
 	Transport                   // the number of the protocol above IP
 	DestPort                    //
 	ICMP4Type                   //
@@ -64,6 +65,7 @@ var fields = map[Field]fieldOf{
 	ARPKind:        inner("arp kind", arpKind, 0, FrameARP),
 	ARPSenderCard:  inner("arp saddr ether", nftables.TypeEtherAddr, 8, FrameARP),
 	ARPSender:      inner("arp saddr ip", nftables.TypeIPAddr, 14, FrameARP),
+	Mark:           known("meta mark", nftables.TypeMark, expr.MetaKeyMARK),
 	Transport:      known("meta l4proto", nftables.TypeInetProto, expr.MetaKeyL4PROTO),
 	DestPort:       upper("th dport", nftables.TypeInetService, 2, 0),
 	ICMP4Type:      upper("icmp type", nftables.TypeICMPType, 0, FrameIP4),

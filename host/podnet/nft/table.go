@@ -111,6 +111,7 @@ type Verdict struct {
 	Fields []Field
 	Set    string
 	Card   []byte
+	Flags  uint32
 }
 
 // Kind is a kind of verdict.
@@ -125,6 +126,7 @@ const (
 	ToReset
 	ToChosen
 	ToHost
+	ToMarked
 )
 
 // Accept lets a packet go on to the tables of others.
@@ -149,3 +151,6 @@ func Choose(set string, fields ...Field) Verdict {
 
 // ToCard sends a frame up to the host, as if it had been sent to the host's card. The next rule follows.
 func ToCard(card []byte) Verdict { return Verdict{Kind: ToHost, Card: card} }
+
+// Flag gives a packet flags of the field Mark. The next rule follows.
+func Flag(flags uint32) Verdict { return Verdict{Kind: ToMarked, Flags: flags} }

@@ -109,6 +109,8 @@ func (v Verdict) String() string {
 		return names(v.Fields) + " vmap @" + v.Set
 	case ToHost:
 		return "ether daddr set " + net.HardwareAddr(v.Card).String() + " meta pkttype set host"
+	case ToMarked:
+		return fmt.Sprintf("meta mark set mark | %#x", v.Flags)
 	}
 	return "accept"
 }
