@@ -51,13 +51,13 @@ func keepStart(status *corev1.PodStatus, before *metav1.Time) {
 	status.StartTime = before
 }
 
-// keepTransitions leaves the times of conditions that hold as they did. What the node derives of a pod that another kubelet
-// has begun may be a little earlier.
+// keepTransitions leaves the times of conditions that hold as they did. The node may know another time of a pod that
+// another kubelet has begun or probed.
 func keepTransitions(conditions, before []corev1.PodCondition) {
 	for i := range conditions {
 		c := &conditions[i]
 		for _, was := range before {
-			if was.Type == c.Type && was.Status == c.Status && c.LastTransitionTime.Before(&was.LastTransitionTime) {
+			if was.Type == c.Type && was.Status == c.Status && !was.LastTransitionTime.IsZero() {
 				c.LastTransitionTime = was.LastTransitionTime
 			}
 		}

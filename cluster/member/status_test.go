@@ -182,7 +182,7 @@ func TestStatusForKeepsTheTimesOfWhatHoldsAsBefore(t *testing.T) {
 		want          int64
 	}{
 		{"it holds as before, since a little earlier", condition("True", 20), condition("True", 19), 20},
-		{"it has come and gone since", condition("True", 20), condition("True", 30), 30},
+		{"it holds as before, found a little later", condition("True", 20), condition("True", 23), 20},
 		{"it no longer holds", condition("True", 20), condition("False", 19), 19},
 		{"the cluster has not heard of it", nil, condition("True", 19), 19},
 	} {
