@@ -190,6 +190,14 @@ func (l *Loop) Sweep(now time.Time) (seen map[types.UID]bool, due bool) {
 	return l.seen(), true
 }
 
+// untilSweep returns the time until the next sweep, and a second where one is due: the one before may still be at work.
+func (l *Loop) untilSweep(now time.Time) time.Duration {
+	if !l.ready() || !l.synced || l.swept.After(now) {
+		return sweepEvery // or sooner, with the turn that what is missing causes
+	}
+	return max(time.Second, sweepEvery-now.Sub(l.swept))
+}
+
 // seen returns the pods that the runtime shows.
 func (l *Loop) seen() map[types.UID]bool {
 	seen := map[types.UID]bool{}

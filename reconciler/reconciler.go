@@ -121,7 +121,8 @@ func (r *Reconciler) Run(ctx context.Context) error {
 		r.closeLooked()
 		r.reportKept()
 		r.readmit()
-		timer.Reset(r.loop.Next(r.Act.Clock()))
+		now := r.Act.Clock()
+		timer.Reset(min(r.loop.Next(now), r.loop.untilSweep(now)))
 		select {
 		case <-ctx.Done():
 			return nil
