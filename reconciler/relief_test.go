@@ -179,6 +179,20 @@ func TestASoftThresholdWaitsForItsGraceAndLeavesThePodsOwn(t *testing.T) {
 	})
 }
 
+func TestAShortageThatNoPodCanEndIsReportedOnce(t *testing.T) {
+	inBubble(t, false, func(b *bench) {
+		s := b.relieves(health.Rule{Signal: health.MemoryAvailable})
+		s.mu.Lock()
+		s.junk = 950
+		s.mu.Unlock()
+		b.rest(time.Minute)
+		all, _, err := b.events.Since(0, func(e *node.Event) bool { return e.Reason == "EvictionThresholdMet" })
+		if err != nil || len(all) != 1 || all[0].Count != 1 {
+			t.Errorf("got %+v, %v, want one event", all, err)
+		}
+	})
+}
+
 func TestADiskIsClearedBeforeAPodIsEvicted(t *testing.T) {
 	inBubble(t, false, func(b *bench) {
 		s := b.relieves(health.Rule{Signal: health.NodeFsAvailable})

@@ -156,8 +156,8 @@ func (v *Vitals) Pressure(ctx context.Context) health.Pressure {
 	return v.Measure(ctx)
 }
 
-// take notes what was seen; answer is nil if the runtime was not asked. A reading that is older than the last one is dropped: two measurements may overtake each
-// other.
+// take notes what was seen; answer is nil if the runtime was not asked. A reading that is older than the last one is
+// dropped: two measurements may overtake each other.
 func (v *Vitals) take(answer *node.RuntimeStatus, reading health.Reading, now time.Time) health.Pressure {
 	v.mu.Lock()
 	defer v.mu.Unlock()

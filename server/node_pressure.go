@@ -56,7 +56,8 @@ func signalOf(name string, p health.Pressure) *nodev1.PressureSignal {
 		return nil
 	}
 	if read {
-		shown.Capacity, shown.Available = health.Amount(name, signal.Capacity), health.Amount(name, signal.Left)
+		of := health.Lacks(name)
+		shown.Capacity, shown.Available = health.Amount(of, signal.Capacity), health.Amount(of, signal.Left)
 	}
 	for _, rule := range p.Rules {
 		if rule.Signal == name {

@@ -17,8 +17,8 @@ const (
 
 // Keep lays down again what a reload of the machine's firewall or of its sysctls has taken from the pods' way out. It
 // removes rules of host ports that lead to pods that are gone, and opens closed ports of running pods again. Now and then
-// it gives back the addresses of pods that are gone. It returns the events to report. It changes nothing unless ours confirms, after the look, that the node still belongs to
-// this process: another process may be cleaning it.
+// it gives back the addresses of pods that are gone. It returns the events to report. It changes nothing unless ours
+// confirms, after the look, that the node still belongs to this process: another process may be cleaning it.
 func (n *Network) Keep(ctx context.Context, ours func() bool, sandboxes Sandboxes) ([]node.Event, error) {
 	lost, err := n.lost()
 	if err != nil {

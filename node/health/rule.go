@@ -159,10 +159,10 @@ func (p Pressure) Crossed(rule Rule) *Crossing {
 	return nil
 }
 
-// Amount writes a number of a signal's resource as Kubernetes does.
-func Amount(signal string, n int64) string {
+// Amount writes a number of bytes, inodes or processes as Kubernetes does.
+func Amount(of corev1.ResourceName, n int64) string {
 	format := resource.BinarySI
-	if lacks := Lacks(signal); lacks == Inodes || lacks == PIDs {
+	if of == Inodes || of == PIDs {
 		format = resource.DecimalSI
 	}
 	return resource.NewQuantity(n, format).String()

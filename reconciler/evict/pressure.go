@@ -79,20 +79,20 @@ func message(c health.Crossing, pod Candidate) string {
 	of := health.Lacks(c.Rule.Signal)
 	var b strings.Builder
 	least := c.Rule.Least.Of(*resource.NewQuantity(c.Signal.Capacity, resource.BinarySI))
-	fmt.Fprintf(&b, "The node was low on resource: %s. Threshold quantity: %s, available: %s. ", of, &least, amount(of, c.Signal.Left))
+	fmt.Fprintf(&b, "The node was low on resource: %s. Threshold quantity: %s, available: %s. ", of, &least, health.Amount(of, c.Signal.Left))
 	if pod.Use == nil || of != corev1.ResourceMemory && of != corev1.ResourceEphemeralStorage {
 		return b.String()
 	}
 	object := pod.Allocated()
 	if request, ok := podRequest(object, of); ok {
 		fmt.Fprintf(&b, "Pod %s was using %s, request is %s, has larger consumption of %s. ",
-			object.Name, amount(of, pod.Use.Total), &request, of)
+			object.Name, health.Amount(of, pod.Use.Total), &request, of)
 	}
 	for container := range node.Containers(&object.Spec) {
 		request := container.Resources.Requests[of]
 		if used := pod.Use.Containers[container.Name]; used > request.Value() {
 			fmt.Fprintf(&b, "Container %s was using %s, request is %s, has larger consumption of %s. ",
-				container.Name, amount(of, used), &request, of)
+				container.Name, health.Amount(of, used), &request, of)
 		}
 	}
 	return b.String()

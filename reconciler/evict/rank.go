@@ -109,7 +109,7 @@ func (c Candidate) Why(of corev1.ResourceName) string {
 	if c.Use == nil {
 		return "what it uses is not known; " + rank
 	}
-	used, request := amount(of, c.Use.Total), c.request(of)
+	used, request := health.Amount(of, c.Use.Total), c.request(of)
 	switch over := c.over(of); {
 	case of == health.PIDs:
 		return fmt.Sprintf("runs %s tasks; %s", used, rank)
@@ -118,7 +118,7 @@ func (c Candidate) Why(of corev1.ResourceName) string {
 	case request.IsZero():
 		return fmt.Sprintf("uses %s and requests nothing; %s", used, rank)
 	case over > 0:
-		return fmt.Sprintf("uses %s, which is %s more than it requests; %s", used, amount(of, over), rank)
+		return fmt.Sprintf("uses %s, which is %s more than it requests; %s", used, health.Amount(of, over), rank)
 	}
 	return fmt.Sprintf("uses %s of the %s that it requests; %s", used, &request, rank)
 }
@@ -130,16 +130,7 @@ func (c Candidate) shown(of corev1.ResourceName) node.EvictionCandidate {
 		Key: c.Key(), UID: c.UID(), Requested: request.String(), Priority: priority(c), Why: c.Why(of),
 	}
 	if c.Use != nil {
-		e.Used = amount(of, c.Use.Total)
+		e.Used = health.Amount(of, c.Use.Total)
 	}
 	return e
-}
-
-// amount returns a number of bytes, inodes or processes as Kubernetes writes it.
-func amount(of corev1.ResourceName, n int64) string {
-	format := resource.BinarySI
-	if of == health.Inodes || of == health.PIDs {
-		format = resource.DecimalSI
-	}
-	return resource.NewQuantity(n, format).String()
 }

@@ -67,7 +67,7 @@ type Relief struct {
 	reclaimed  time.Time
 	ended      time.Time
 	ending     map[types.UID]time.Time // since when, of evicted pods
-	spared     string                  // signal for which it was logged that no pod can be evicted
+	spared     string                  // signal for which it was told that no pod can be evicted
 }
 
 // Run answers shortages until the context ends.
@@ -122,7 +122,7 @@ func (r *Relief) Pass(ctx context.Context) Step {
 	if step.Do == Rest {
 		r.spared = ""
 	}
-	if step.Do == Reclaim || step.Do == Evict {
+	if step.Do == Reclaim || step.Do == Evict && r.spared != step.For.Rule.Signal {
 		r.Events.Add(node.Event{
 			Time: now, Warning: true, Reason: "EvictionThresholdMet",
 			Message: fmt.Sprintf("Attempting to reclaim %s", health.Lacks(step.For.Rule.Signal)),
@@ -227,6 +227,7 @@ func (r *Relief) evict(ctx context.Context, c health.Crossing, p health.Pressure
 			return // the journal refuses the others too
 		}
 		if evicted {
+			r.spared = ""
 			r.report(c, p, pod, text)
 			return
 		}
