@@ -6,12 +6,12 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"runtime"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"nodal/host/thread"
 	"nodal/server/auth"
 )
 
@@ -123,21 +123,21 @@ func (w *world) onSocket(t *testing.T) []caller {
 
 // dialAs dials a socket as a user of the machine, by a thread of its own.
 func dialAs(uid, gid int, socket string) (conn net.Conn, err error) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		if uid != os.Geteuid() {
-			runtime.LockOSThread() // the thread ends with the goroutine
-			for _, call := range [][4]uintptr{{unix.SYS_SETGROUPS}, {unix.SYS_SETRESGID, uintptr(gid), uintptr(gid), uintptr(gid)},
-				{unix.SYS_SETRESUID, uintptr(uid), uintptr(uid), uintptr(uid)}} {
-				if _, _, errno := unix.RawSyscall(call[0], call[1], call[2], call[3]); errno != 0 {
-					err = errno
-					return
-				}
+	if uid == os.Geteuid() {
+		return net.Dial("unix", socket)
+	}
+	err = thread.Own(func() error {
+		for _, call := range [][4]uintptr{
+			{unix.SYS_SETGROUPS},
+			{unix.SYS_SETRESGID, uintptr(gid), uintptr(gid), uintptr(gid)},
+			{unix.SYS_SETRESUID, uintptr(uid), uintptr(uid), uintptr(uid)},
+		} {
+			if _, _, errno := unix.RawSyscall(call[0], call[1], call[2], call[3]); errno != 0 {
+				return errno
 			}
 		}
 		conn, err = net.Dial("unix", socket)
-	}()
-	<-done
+		return err
+	})
 	return conn, err
 }

@@ -3,13 +3,14 @@ package podnet
 import (
 	"errors"
 	"os"
-	goruntime "runtime"
 	"strings"
 	"testing"
 
 	"github.com/google/nftables"
 	"github.com/google/nftables/expr"
 	"golang.org/x/sys/unix"
+
+	"nodal/host/thread"
 )
 
 func TestFirewallThatDropsForwardedPacketsIsNoticed(t *testing.T) {
@@ -41,16 +42,13 @@ func TestFirewallThatDropsForwardedPacketsIsNoticed(t *testing.T) {
 
 // inOwnNetwork runs a function where nothing of the machine's network is.
 func inOwnNetwork(do func() error) error {
-	done := make(chan error)
-	go func() {
-		goruntime.LockOSThread() // and never unlocked: the thread ends with us
+	return thread.Own(func() error {
 		err := unix.Unshare(unix.CLONE_NEWNET)
 		if err == nil {
 			err = do()
 		}
-		done <- err
-	}()
-	return <-done
+		return err
+	})
 }
 
 func addForwardChain(policy nftables.ChainPolicy, device string) error {

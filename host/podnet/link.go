@@ -7,20 +7,16 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	goruntime "runtime"
 
 	"github.com/mdlayher/netlink"
 	"golang.org/x/sys/unix"
+
+	"nodal/host/thread"
 )
 
 // tryNetwork makes a bridge and a veth pair in a network namespace of their own, which ends with its thread.
 func tryNetwork() error {
-	result := make(chan error, 1)
-	go func() {
-		goruntime.LockOSThread() // and never unlocked: the thread ends with us
-		result <- tryLinks()
-	}()
-	return <-result
+	return thread.Own(tryLinks)
 }
 
 func tryLinks() error {

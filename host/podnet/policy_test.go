@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	goruntime "runtime"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
+	"nodal/host/thread"
 	"nodal/node"
 )
 
@@ -52,17 +52,17 @@ func startPod(n *Network, number int) (netns, error) {
 		return netns{}, err
 	}
 	p, started := netns{w, make(chan func())}, make(chan int)
-	go func() {
-		goruntime.LockOSThread() // and never unlocked: the thread ends with us
+	go thread.Own(func() error {
 		if unix.Unshare(unix.CLONE_NEWNET) != nil {
 			started <- 0
-			return
+			return nil
 		}
 		started <- unix.Gettid()
 		for f := range p.do {
 			f()
 		}
-	}()
+		return nil
+	})
 	thread := <-started
 	if err := run(fmt.Sprintf("ip link set pod%d netns %d", number, thread)); err != nil {
 		return netns{}, err

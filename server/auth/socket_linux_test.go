@@ -4,24 +4,20 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"testing"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"nodal/host/thread"
 )
 
 // connectAs dials path from a thread that has become another user. The thread ends with
 // its goroutine, so that nothing else runs under the borrowed identity.
 func connectAs(t *testing.T, path string, uid, gid int, groups []int) {
 	t.Helper()
-	failed := make(chan error)
-	go func() {
-		runtime.LockOSThread() // and never unlocked
-		failed <- connectRaw(path, uid, gid, groups)
-	}()
-	if err := <-failed; err != nil {
+	if err := thread.Own(func() error { return connectRaw(path, uid, gid, groups) }); err != nil {
 		t.Fatal(err)
 	}
 }

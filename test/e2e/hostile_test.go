@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +19,7 @@ import (
 	"google.golang.org/grpc/credentials"
 
 	nodev1 "nodal/api/gen/node/v1"
+	"nodal/host/thread"
 	"nodal/test/agent"
 	"nodal/test/claim"
 	"nodal/test/hostile"
@@ -91,19 +91,12 @@ func gatewayOf(t *testing.T, pid int) netip.Addr {
 
 // dialIn dials from within the network of a process.
 func dialIn(pid int) func(context.Context, string, string) (net.Conn, error) {
-	type dialed struct {
-		conn net.Conn
-		err  error
-	}
-	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		result := make(chan dialed, 1)
-		go func() {
-			runtime.LockOSThread() // the thread ends with the goroutine: it is of no use to others
-			conn, err := enterAndDial(ctx, pid, network, address)
-			result <- dialed{conn, err}
-		}()
-		got := <-result
-		return got.conn, got.err
+	return func(ctx context.Context, network, address string) (conn net.Conn, err error) {
+		err = thread.Own(func() error {
+			conn, err = enterAndDial(ctx, pid, network, address)
+			return err
+		})
+		return conn, err
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	goruntime "runtime"
 	"strings"
 	"testing"
 	"time"
@@ -213,23 +212,17 @@ func bodyOf(t *testing.T, reply *http.Response) string {
 // getFrom requests a page from inside a network namespace.
 func getFrom(t *testing.T, namespace, address, path string) string {
 	t.Helper()
-	type answer struct {
-		conn net.Conn
-		err  error
-	}
-	dialled := make(chan answer)
-	go func() {
-		goruntime.LockOSThread() // never unlocked: the thread ends with this goroutine
-		conn, err := dialFrom(namespace, address)
-		dialled <- answer{conn, err}
-	}()
-	a := <-dialled
-	if a.err != nil {
-		t.Errorf("dial: %v", a.err)
+	var conn net.Conn
+	err := inNamespace(namespace, func() (err error) {
+		conn, err = net.DialTimeout("tcp", address, 5*time.Second)
+		return err
+	})
+	if err != nil {
+		t.Errorf("dial: %v", err)
 		return ""
 	}
 	client := http.Client{Transport: &http.Transport{
-		DialContext: func(context.Context, string, string) (net.Conn, error) { return a.conn, nil }, DisableKeepAlives: true,
+		DialContext: func(context.Context, string, string) (net.Conn, error) { return conn, nil }, DisableKeepAlives: true,
 	}}
 	reply, err := client.Get("http://" + address + path)
 	if err != nil {
@@ -237,18 +230,6 @@ func getFrom(t *testing.T, namespace, address, path string) string {
 		return ""
 	}
 	return bodyOf(t, reply)
-}
-
-func dialFrom(namespace, address string) (net.Conn, error) {
-	ns, err := os.Open(namespace)
-	if err != nil {
-		return nil, err
-	}
-	defer ns.Close()
-	if err := unix.Setns(int(ns.Fd()), unix.CLONE_NEWNET); err != nil {
-		return nil, err
-	}
-	return net.DialTimeout("tcp", address, 5*time.Second)
 }
 
 func TestThisMachineCanRunContainers(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	goruntime "runtime"
 	"testing"
 	"time"
 
@@ -18,6 +17,7 @@ import (
 
 	"nodal/host/podnet"
 	"nodal/host/runtime"
+	"nodal/host/thread"
 )
 
 // Pods keep NET_RAW, so they can send what they like. The plugins have made these, and containerd's records tell whose
@@ -115,9 +115,7 @@ func sendAs(source, dest netip.Addr, port uint16) error {
 
 // inNamespace runs a function in a network namespace.
 func inNamespace(path string, do func() error) error {
-	done := make(chan error)
-	go func() {
-		goruntime.LockOSThread() // and never unlocked: the thread ends with us
+	return thread.Own(func() error {
 		fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 		if err == nil {
 			err = errors.Join(unix.Setns(fd, unix.CLONE_NEWNET), unix.Close(fd))
@@ -125,9 +123,8 @@ func inNamespace(path string, do func() error) error {
 		if err == nil {
 			err = do()
 		}
-		done <- err
-	}()
-	return <-done
+		return err
+	})
 }
 
 func TestPodsReachTheKubeletUnlessItsOwnerDoesNotWantIt(t *testing.T) {

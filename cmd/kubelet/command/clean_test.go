@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	goruntime "runtime"
 	"strings"
 	"testing"
 
@@ -17,6 +16,7 @@ import (
 	"nodal/agent/config"
 	"nodal/host/journal"
 	"nodal/host/podfiles"
+	"nodal/host/thread"
 	"nodal/host/volume"
 )
 
@@ -247,9 +247,7 @@ func TestMountPointsAreEmptiedAndStay(t *testing.T) {
 
 // inOwnMounts runs a function in a mount namespace of its own.
 func inOwnMounts(do func() error) error {
-	done := make(chan error)
-	go func() {
-		goruntime.LockOSThread() // and never unlocked: the thread ends with us
+	return thread.Own(func() error {
 		err := unix.Unshare(unix.CLONE_FS | unix.CLONE_NEWNS)
 		if err == nil {
 			err = unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
@@ -257,7 +255,6 @@ func inOwnMounts(do func() error) error {
 		if err == nil {
 			err = do()
 		}
-		done <- err
-	}()
-	return <-done
+		return err
+	})
 }
