@@ -2,7 +2,6 @@ package agent
 
 import (
 	"nodal/host/cri"
-	"nodal/host/logs"
 	"nodal/host/plugin"
 	"nodal/host/stats"
 	"nodal/host/usage"
@@ -27,5 +26,5 @@ var (
 	_ evict.Images             = (*gc.Collector)(nil)
 	_ stats.Disk               = (*usage.Meter)(nil)
 	_ stats.Runtime            = (*cri.Stats)(nil)
-	_ runs.Files               = logs.Layout{}
+	_ evict.Logs               = (*gc.LogCollector)(nil)
 )

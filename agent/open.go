@@ -55,6 +55,6 @@ func open(ctx context.Context, o Options, f facts) (memory, error) {
 	})
 	s.Adopt(volumes.Adopt)
 	return memory{
-		state: s, volumes: volumes, files: files.In(cfg.Dirs, volumes.IsOurs, o.Log), keeper: keeper, counts: counts, audit: kept,
+		state: s, volumes: volumes, files: files.In(cfg.Dirs, cfg.Pods.Logs.Budget, volumes.IsOurs, o.Log), keeper: keeper, counts: counts, audit: kept,
 	}, nil
 }

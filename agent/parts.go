@@ -18,6 +18,7 @@ import (
 	"nodal/node/store"
 	"nodal/reconciler"
 	"nodal/reconciler/evict"
+	"nodal/reconciler/gc"
 	"nodal/server/auth"
 )
 
@@ -33,6 +34,7 @@ type parts struct {
 	prober     *probe.Prober
 	reconciler *reconciler.Reconciler
 	relief     *evict.Relief
+	logs       *gc.LogCollector
 	guard      *auth.Authenticator // of the API; nil if nothing is served
 }
 
@@ -77,6 +79,9 @@ func build(o Options, f facts, m memory, r runtime, guard *auth.Authenticator) (
 			reconciler.ReleasedVolumes(m.state.Store, m.volumes), reconciler.RegisteredPlugins(p.plugins.Board, p.plugins),
 		},
 	})
+	p.logs = &gc.LogCollector{
+		Store: m.state.Store, Files: m.files, Every: cfg.Pods.Logs.Every, Log: o.Log, Clock: time.Now,
+	}
 	p.relief = newRelief(o, m, p)
 	return p, nil
 }

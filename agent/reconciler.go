@@ -38,7 +38,7 @@ func newEvictor(s *state.State, disk evict.Disk, count func(limit string), log *
 func newRelief(o Options, m memory, p parts) *evict.Relief {
 	return &evict.Relief{
 		Store: m.state.Store, Pressures: p.vitals, Figures: podFigures{p.figures, p.meter}, Images: p.shelf.Collector,
-		Scarce: p.reconciler.SetScarce, MaxGrace: o.Config.Reserved.MaxPodGrace, Events: m.state.Events, Log: o.Log,
+		Logs: p.logs, Scarce: p.reconciler.SetScarce, MaxGrace: o.Config.Reserved.MaxPodGrace, Events: m.state.Events, Log: o.Log,
 		Clock: time.Now, Evicted: m.counts.Relieved,
 	}
 }

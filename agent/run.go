@@ -57,6 +57,7 @@ func tasks(o Options, f facts, m memory, r runtime, p parts) []task {
 		steady(p.plugins.Run),
 		steady(m.state.KeepSealed),
 		steady(p.shelf.Collector.Run),
+		after(steady(p.logs.Run), p.reconciler.Looked()), // a log goes by what its run does
 		steady(func(ctx context.Context) { followOffer(ctx, uevent.Watch, f.owner.Run, o.Log) }),
 		steady(func(ctx context.Context) { f.supervisor.Watch(ctx, p.reconciler.Alive, o.Log) }),
 		steady(func(ctx context.Context) { m.counts.Watch(ctx, m.state.Events, m.state.Store.View) }),

@@ -15,6 +15,17 @@ type LogRun struct {
 	Attempt   uint32
 	Path      string // of the log file; empty if it was not observed
 	ID        string // of the container
+	Kept      bool   // of what the node has set apart, although its pod may be back under the same UID
+}
+
+// LogFile is one file with output of a run. A log that is rotated has several.
+type LogFile struct {
+	Run     LogRun // without Path and ID
+	Path    string
+	Bytes   int64     // on the disk
+	Written time.Time // for the last time
+	Rotated bool      // a newer file follows it
+	Packed  bool
 }
 
 // LogOptions select the part of a log that is read. The zero value reads the whole log once.

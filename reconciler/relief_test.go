@@ -24,6 +24,7 @@ type scarceNode struct {
 	mu    sync.Mutex
 	uses  map[string]int64 // by pod
 	junk  int64            // disk that unused images take
+	logs  keptLogs
 	wakes chan struct{}
 	took  []string // signals of evictions
 	disk  health.Record
@@ -43,7 +44,7 @@ func (s *scarceNode) use(pod string, amount int64) {
 
 func (s *scarceNode) left() int64 {
 	views, _ := s.store.Views()
-	left := 1000 - s.junk
+	left := 1000 - s.junk - s.logs.size()
 	for _, v := range views {
 		if v.Got != nil && v.Got.Runs(v.Slot.Pod.UID()) {
 			left -= s.uses[v.Key.Name]
@@ -86,6 +87,27 @@ func (s *scarceNode) Reclaim(context.Context) error {
 	return nil
 }
 
+// keptLogs are the bytes of logs that are kept of deleted pods.
+type keptLogs struct {
+	mu    sync.Mutex
+	bytes int64
+}
+
+var _ evict.Logs = (*keptLogs)(nil)
+
+func (k *keptLogs) size() int64 {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.bytes
+}
+
+func (k *keptLogs) Reclaim() (freed int64, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	freed, k.bytes = k.bytes, 0
+	return freed, nil
+}
+
 // relieves runs a relief on a node that may lack one signal.
 func (b *bench) relieves(rule health.Rule) *scarceNode {
 	rule.Least = health.Threshold{Quantity: resource.MustParse("100")}
@@ -93,7 +115,7 @@ func (b *bench) relieves(rule health.Rule) *scarceNode {
 		store: b.store, uses: map[string]int64{}, wakes: make(chan struct{}, 1), disk: health.Record{Rules: []health.Rule{rule}},
 	}
 	r := &evict.Relief{
-		Store: b.store, Pressures: s, Figures: s, Images: s, Scarce: b.scarce, MaxGrace: time.Minute, Events: b.events,
+		Store: b.store, Pressures: s, Figures: s, Images: s, Logs: &s.logs, Scarce: b.scarce, MaxGrace: time.Minute, Events: b.events,
 		Log: slog.New(slog.DiscardHandler), Clock: time.Now, Wakes: s.wakes,
 		Evicted: func(signal string, age time.Duration) {
 			s.mu.Lock()
@@ -222,5 +244,31 @@ func TestADiskIsClearedBeforeAPodIsEvicted(t *testing.T) {
 		if n := len(b.server.Snapshot().Containers); n != 1 {
 			t.Errorf("%d containers are left, want none of the evicted pod", n)
 		}
+	})
+}
+
+func TestLogsOfDeletedPodsGoBeforeImages(t *testing.T) {
+	inBubble(t, false, func(b *bench) {
+		s := b.relieves(health.Rule{Signal: health.NodeFsAvailable})
+		b.apply(pod("web", "run"))
+		b.rest(5 * time.Second)
+		s.mu.Lock()
+		s.junk, s.logs.bytes, s.uses["web"] = 300, 300, 400
+		s.mu.Unlock()
+		b.rest(time.Minute)
+		s.mu.Lock()
+		if logs := s.logs.size(); logs != 0 || s.junk != 300 {
+			t.Errorf("%d bytes of logs and %d of images are left, want no logs, which were enough, and all images", logs, s.junk)
+		}
+		s.logs.bytes = 10 // too little, from now on
+		s.mu.Unlock()
+		s.use("web", 650)
+		b.rest(5 * time.Minute)
+		s.mu.Lock()
+		if logs := s.logs.size(); logs != 0 || s.junk != 0 {
+			t.Errorf("%d bytes of logs and %d of images are left, want neither", logs, s.junk)
+		}
+		s.mu.Unlock()
+		b.wantEvicted("both were enough", map[string]bool{"web": false})
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -286,7 +287,17 @@ type scriptedLogs struct {
 	options node.LogOptions
 	shut    error // why the log cannot be opened
 	read    func(ctx context.Context, o node.LogOptions, sink node.LogSink) error
+	files   []node.LogFile // of runs that were removed and of deleted pods
+	lost    error          // why files cannot be listed
 }
+
+// OfPod returns the log of the first run of a pod.
+func (l *scriptedLogs) OfPod(key node.Key, uid types.UID) ([]node.LogFile, error) {
+	run := node.LogRun{Key: key, UID: uid, Container: "main"}
+	return []node.LogFile{{Run: run, Bytes: 4096, Written: testNow}}, l.lost
+}
+
+func (l *scriptedLogs) Kept() ([]node.LogFile, error) { return slices.Clone(l.files), l.lost }
 
 func (l *scriptedLogs) Read(ctx context.Context, run node.LogRun, o node.LogOptions, sink node.LogSink) error {
 	l.run, l.options = run, o

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node"
 )
@@ -239,3 +241,118 @@ func benchmarkLogs(b *testing.B, path string) {
 
 func BenchmarkContainerLogs(b *testing.B) { benchmarkLogs(b, kubeletLogs) }
 func BenchmarkLogsOverREST(b *testing.B)  { benchmarkLogs(b, logsPath) }
+
+// keptLog is a file of a run that was removed, or of a deleted pod.
+func keptLog(namespace, name string, uid types.UID, attempt uint32, age time.Duration) node.LogFile {
+	run := node.LogRun{Key: node.Key{Namespace: namespace, Name: name}, UID: uid, Container: "main", Attempt: attempt, Kept: true}
+	return node.LogFile{Run: run, Bytes: 100, Written: testNow.Add(-age)}
+}
+
+func TestLogsOfRemovedRunsAreReadByUIDAndAttempt(t *testing.T) {
+	type want struct {
+		attempt uint32
+		uid     string // "present" for that of the pod
+		kept    bool
+	}
+	n := newNode(t)
+	n.apply(t, manifestOf("web"))
+	n.run(t, "web", node.ContainerExited, node.ContainerRunning)
+	view, _ := n.store.View(node.Key{Namespace: "default", Name: "web"})
+	uid := view.Slot.Pod.UID()
+	n.logs.files = []node.LogFile{
+		keptLog("default", "web", "old", 3, time.Hour), keptLog("default", "web", "old", 4, time.Hour),
+		keptLog("default", "gone", "gone-uid", 0, time.Hour), keptLog("default", "web", uid, 1, time.Hour),
+		keptLog("other", "web", "theirs", 0, time.Hour),
+	}
+	for _, c := range []struct {
+		name, query string
+		pod         string
+		code        int
+		want        want
+	}{
+		{"a run of the present pod", "attempt=0", "web", 200, want{0, "present", false}},
+		{"its newest run", "uid=" + string(uid), "web", 200, want{1, "present", false}},
+		{"what is kept under its UID from before", "kept=true&attempt=1", "web", 200, want{1, "present", true}},
+		{"a run that the runtime no longer has", "attempt=7", "web", 404, want{}},
+		{"the newest run of a pod before it", "uid=old", "web", 200, want{4, "old", true}},
+		{"an earlier run of that", "uid=old&attempt=3&tailLines=5", "web", 200, want{3, "old", true}},
+		{"a pod that is deleted", "uid=gone-uid", "gone", 200, want{0, "gone-uid", true}},
+		{"a name that is deleted, without a UID", "attempt=0", "gone", 404, want{}},
+		{"the UID of another namespace's pod", "uid=theirs", "web", 404, want{}},
+		{"the UID of another pod", "uid=gone-uid", "web", 404, want{}},
+		{"a file of a pod that this node does not know", "uid=unknown", "web", 404, want{}},
+		{"a run before the first", "attempt=-1", "web", 400, want{}},
+		{"two ways to say which run", "uid=old&previous=true", "web", 400, want{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n.logs.run = node.LogRun{}
+			got := n.do(t, "GET", "/v1/namespaces/default/pods/"+c.pod+"/containers/main/logs?"+c.query, "")
+			if got.status != c.code {
+				t.Fatalf("got %d %s, want %d", got.status, got.body, c.code)
+			}
+			if c.want.uid == "present" {
+				c.want.uid = string(uid)
+			}
+			run := n.logs.run
+			if c.code == 200 && (want{run.Attempt, string(run.UID), run.Kept}) != c.want {
+				t.Errorf("read %+v, want %+v", run, c.want)
+			}
+			if c.code == 404 && !strings.Contains(got.body, "/v1/logs") {
+				t.Errorf("got %s, want where logs are listed", got.body)
+			}
+		})
+	}
+}
+
+func TestAKeptLogThatIsFollowedEnds(t *testing.T) {
+	n := newNode(t)
+	n.logs.files = []node.LogFile{keptLog("default", "gone", "gone-uid", 0, time.Hour)}
+	n.logs.read = func(ctx context.Context, o node.LogOptions, _ node.LogSink) error {
+		select {
+		case <-o.Exited:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	if got := n.do(t, "GET", "/v1/namespaces/default/pods/gone/containers/main/logs?uid=gone-uid&follow=true", ""); got.status != 200 {
+		t.Errorf("got %d %s, want 200", got.status, got.body)
+	}
+}
+
+func TestLogsAreListedOfDeletedPodsToo(t *testing.T) {
+	n := newNode(t)
+	n.apply(t, manifestOf("web"))
+	old := keptLog("default", "gone", "gone-uid", 0, 2*time.Hour)
+	n.logs.files = []node.LogFile{keptLog("default", "gone", "gone-uid", 0, time.Hour), old, keptLog("other", "db", "db-uid", 2, time.Minute)}
+	for _, c := range []struct {
+		path string
+		want []string // in this order
+		none string
+	}{
+		{"/v1/logs", []string{`"name":"gone"`, `"uid":"gone-uid"`, `"bytes":"200"`, `"writtenAt":"2026-05-01T11:00:00Z"`, `"kept":true`, `"deleted":true`,
+			`"name":"db"`, `"attempt":2`, `"name":"web"`, `"bytes":"4096"`}, ""},
+		{"/v1/namespaces/other/logs", []string{`"name":"db"`}, "default"},
+		{"/v1/namespaces/default/logs?name=web", []string{`"name":"web"`}, "gone"},
+		{"/v1/namespaces/none/logs", []string{`{}`}, "uid"},
+	} {
+		got := n.do(t, "GET", c.path, "")
+		rest := got.body
+		for _, want := range c.want {
+			_, after, ok := strings.Cut(rest, want)
+			if got.status != 200 || !ok {
+				t.Fatalf("%s: got %d %s, want %s after what comes before it", c.path, got.status, got.body, want)
+			}
+			rest = after
+		}
+		if c.none != "" && strings.Contains(got.body, c.none) {
+			t.Errorf("%s: got %s, want nothing of %s", c.path, got.body, c.none)
+		}
+	}
+	n.logs.lost = errors.New("the disk is away")
+	for _, path := range []string{"/v1/logs", logsPath + "?uid=gone-uid"} {
+		if got := n.do(t, "GET", path, ""); got.status != 500 {
+			t.Errorf("%s: got %d %s, want 500", path, got.status, got.body)
+		}
+	}
+}

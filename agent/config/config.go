@@ -93,6 +93,7 @@ type Logs struct {
 	MaxFiles int   // of one run
 	Workers  int
 	Every    time.Duration // interval between looks at all logs
+	Budget   LogBudget     // of all files together
 }
 
 // Runtime selects the container runtime and its settings.
@@ -187,7 +188,6 @@ type Sources struct {
 // certificate in Dirs.Cert.
 type Auth struct {
 	Anonymous    bool
-	OtherTokens  bool // a token that is not of this node's making counts as none; true if the file lets anybody in, as upstream has it
 	ClientCAFile string
 	Mode         AuthMode
 	TLSCertFile  string

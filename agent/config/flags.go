@@ -32,13 +32,14 @@ type Options struct {
 	Ended            node.Retention
 	PodsReachKubelet bool
 	ImportLimit      string
+	LogBudget        string
 	ProviderConfig   string
 	ProviderPrograms string
 	Kubeconfig       string
 	Bootstrap        string
 	CloudProvider    string
 	KernelTunables   string
-	Version          VersionRequest
+	Version          bool
 	SecretsKey       string
 	Policy           PolicyFlags
 	Audit            AuditFlags
@@ -54,11 +55,10 @@ func Flags(fs *pflag.FlagSet, o *Options) {
 	fs.SetNormalizeFunc(dashes)
 	fs.StringVar(&o.ConfigFile, "config", "", "configuration `file`: a KubeletConfiguration in YAML or JSON")
 	fs.StringVar(&o.ConfigDir, "config-dir", "", "`directory` of drop-ins (*.conf, sorted) that are merged over the file of --config")
-	fs.Var(&o.Version, "version", "print the version of Kubernetes and exit; =json adds those of this program and its runtime, =raw prints a Go value")
-	fs.Lookup("version").NoOptDefVal = string(ErrVersion)
+	fs.BoolVar(&o.Version, "version", false, "print the version and exit")
 	fs.BoolP("help", "h", false, "print this text and exit")
 	fs.StringVar(&o.HostnameOverride, "hostname-override", "", "`name` of the node (default: the host's name in lower case)")
-	fs.StringVar(&o.NodeIP, "node-ip", "", "`IP` of the node, or one IPv4 and one IPv6 joined by a comma; 0.0.0.0 or :: for one of that family (default: that of the last start, of the node's name in /etc/hosts or DNS, or of the default route)")
+	fs.StringVar(&o.NodeIP, "node-ip", "", "`IP` of the node, or one IPv4 and one IPv6 joined by a comma")
 	fs.StringVar(&o.SandboxImage, "pod-infra-container-image", "", "pause `image` of the built-in runtime (default: the bundled one, or "+DefaultSandboxImage+")")
 	fs.StringVar(&o.ProviderConfig, "image-credential-provider-config", "", "CredentialProviderConfig `file`, or a directory of such files")
 	fs.StringVar(&o.ProviderPrograms, "image-credential-provider-bin-dir", "", "`directory` of the credential provider programs")
@@ -69,6 +69,7 @@ func Flags(fs *pflag.FlagSet, o *Options) {
 	fs.IntVar(&o.Ended.Older, "maximum-dead-containers-per-container", usual.Older, "`number` of runs of a container that are kept besides its newest; below 0 for no limit")
 	fs.IntVar(&o.Ended.Node, "maximum-dead-containers", usual.Node, "`number` of such runs that are kept on the node; below 0 for no limit")
 	fs.StringVar(&o.ImportLimit, "image-import-limit", "", "`bytes` that the layers of one imported image may unpack to, such as 20Gi (default: what the disk has)")
+	fs.StringVar(&o.LogBudget, "container-log-budget", defaultLogBudget, "`amount` of disk for the logs of all containers, those of deleted pods and earlier runs included: bytes, a share of the file system, or the less of both; 0 keeps no logs of deleted pods")
 	fs.StringToStringVar(&o.NodeLabels, "node-labels", nil, "`labels` of the node, key=value joined by commas, matched by node selectors and affinity")
 	fs.StringVar(&o.Kubeconfig, "kubeconfig", "", "kubeconfig `file` for the API server of the cluster (default: none; the node runs on its own)")
 	fs.StringVar(&o.Bootstrap, "bootstrap-kubeconfig", "", "kubeconfig `file` with a credential that may request a client certificate; used when --kubeconfig does not exist or its certificate has expired")

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"os"
@@ -14,8 +15,11 @@ import (
 	"nodal/node/seal"
 )
 
-// ErrHelp means that the command line asks for the usage instead of a node.
-var ErrHelp = pflag.ErrHelp
+// ErrHelp and ErrVersion mean that the command line asks for a text instead of a node.
+var (
+	ErrHelp    = pflag.ErrHelp
+	ErrVersion = errors.New("version requested")
+)
 
 // Load resolves the command line, without the program's name, and the files that it names to a Config.
 func Load(args []string) (*Config, error) {
@@ -23,8 +27,8 @@ func Load(args []string) (*Config, error) {
 	if _, err := parse(&first, args); err != nil {
 		return nil, err
 	}
-	if first.Version != "" {
-		return nil, first.Version
+	if first.Version {
+		return nil, ErrVersion
 	}
 	files, err := loadFiles(first.ConfigFile, first.ConfigDir)
 	if err != nil {
@@ -37,8 +41,6 @@ func Load(args []string) (*Config, error) {
 
 	// This time the flags have the files' values as their defaults.
 	addressGiven := files.Address != ""
-	anybody := files.Authentication.Anonymous.Enabled
-	anonymousByFile := anybody != nil && *anybody
 	o := Options{Kubelet: files}
 	fs, err := parse(&o, args)
 	if err != nil {
@@ -54,7 +56,6 @@ func Load(args []string) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Auth.OtherTokens = anonymousByFile && c.Auth.Anonymous && !c.Auth.Tokens
 	if driverGiven { // the default is for a runtime that does not report its own
 		c.Runtime.CgroupDriver = c.Cgroups.Driver
 	}
@@ -95,15 +96,10 @@ func resolve(o *Options, addressGiven bool) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	dirs, err := resolveDirs(o)
-	if err != nil {
-		return nil, err
-	}
 	k := &o.Kubelet
 	c := &Config{
 		Node:     Node{Name: name, IPs: ips, Labels: o.NodeLabels, Tunables: resolveTunables(o)},
-		Runtime:  resolveRuntime(o, dirs),
-		Dirs:     dirs,
+		Runtime:  resolveRuntime(o),
 		Cgroups:  resolveCgroups(k),
 		Reserved: resolveReserved(k),
 		Assign:   resolveAssign(k),
@@ -117,7 +113,10 @@ func resolve(o *Options, addressGiven bool) (*Config, error) {
 	if !o.PodsReachKubelet {
 		c.Runtime.Closed = c.Listen.ports()
 	}
-	if c.Pods, err = resolvePods(k); err != nil {
+	if c.Dirs, err = resolveDirs(o); err != nil {
+		return nil, err
+	}
+	if c.Pods, err = resolvePods(o); err != nil {
 		return nil, err
 	}
 	c.Pods.Ended = o.Ended
@@ -165,12 +164,10 @@ func resolveDirs(o *Options) (Dirs, error) {
 			return Dirs{}, fmt.Errorf("resolve --cert-dir: %w", err)
 		}
 	}
-	return Dirs{
-		Root: root, Cert: cert, PodLogs: filepath.Clean(o.Kubelet.PodLogsDir), RuntimeLink: runtimeLink(o.Socket),
-	}, nil
+	return Dirs{Root: root, Cert: cert, PodLogs: filepath.Clean(o.Kubelet.PodLogsDir)}, nil
 }
 
-func resolveRuntime(o *Options, dirs Dirs) Runtime {
+func resolveRuntime(o *Options) Runtime {
 	k := &o.Kubelet
 	r := Runtime{
 		Endpoint:       k.ContainerRuntimeEndpoint,
@@ -180,10 +177,7 @@ func resolveRuntime(o *Options, dirs Dirs) Runtime {
 		ImageEndpoint:  k.ImageServiceEndpoint,
 		RequestTimeout: k.RuntimeRequestTimeout.Duration,
 	}
-	if dirs.leadsToOwnRuntime(r.Endpoint) {
-		r.Endpoint = ""
-	}
-	if r.ImageEndpoint == "" || dirs.leadsToOwnRuntime(r.ImageEndpoint) {
+	if r.ImageEndpoint == "" {
 		r.ImageEndpoint = r.Endpoint
 	}
 	return r

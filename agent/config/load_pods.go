@@ -4,12 +4,12 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/resource"
-	kubelet "k8s.io/kubelet/config/v1beta1"
 
 	"nodal/node/users"
 )
 
-func resolvePods(k *kubelet.KubeletConfiguration) (Pods, error) {
+func resolvePods(o *Options) (Pods, error) {
+	k := &o.Kubelet
 	p := Pods{
 		Max:            int(k.MaxPods),
 		IDs:            users.Unit,
@@ -27,17 +27,22 @@ func resolvePods(k *kubelet.KubeletConfiguration) (Pods, error) {
 		p.DNS.ResolvConf = *k.ResolverConfig
 	}
 	var err error
-	p.Logs, err = resolveLogs(k)
+	p.Logs, err = resolveLogs(o)
 	return p, err
 }
 
-func resolveLogs(k *kubelet.KubeletConfiguration) (Logs, error) {
+func resolveLogs(o *Options) (Logs, error) {
+	k := &o.Kubelet
 	size, err := resource.ParseQuantity(k.ContainerLogMaxSize)
 	if err != nil {
 		return Logs{}, fmt.Errorf("parse containerLogMaxSize: %w", err)
 	}
+	budget, err := parseLogBudget(o.LogBudget)
+	if err != nil {
+		return Logs{}, fmt.Errorf("parse --container-log-budget: %w", err)
+	}
 	return Logs{
 		MaxSize: size.Value(), MaxFiles: int(*k.ContainerLogMaxFiles),
-		Workers: int(*k.ContainerLogMaxWorkers), Every: k.ContainerLogMonitorInterval.Duration,
+		Workers: int(*k.ContainerLogMaxWorkers), Every: k.ContainerLogMonitorInterval.Duration, Budget: budget,
 	}, nil
 }

@@ -74,6 +74,7 @@ var sections = []section{
 			"`size` at which a container's log is rotated, such as 10Mi; below 0 for no limit"},
 		{"containerLogMaxFiles", "container-log-max-files", 5, between(2, math.MaxInt32),
 			"`number` of log files that are kept per container, at least 2"},
+		{flag: "container-log-budget"},
 		{"containerLogMaxWorkers", "", 1, between(1, math.MaxInt32), ""},
 		{"containerLogMonitorInterval", "", seconds(10), atLeast("3s"), ""},
 		{"crashLoopBackOff.maxContainerRestartPeriod", "", minutes(5), within("1s", "300s"), ""},

@@ -18,6 +18,7 @@ import (
 	"nodal/host/cri/spec"
 	"nodal/host/logs"
 	"nodal/host/podfiles"
+	"nodal/host/runtime"
 	"nodal/host/volume"
 	"nodal/node"
 	"nodal/reconciler"
@@ -35,23 +36,31 @@ const (
 type Files struct {
 	Logs logs.Layout
 
-	tree podfiles.Tree
-	ours func(types.UID) bool
-	log  *slog.Logger
+	tree   podfiles.Tree
+	ours   func(types.UID) bool
+	kept   *logs.Kept
+	budget config.LogBudget
+	log    *slog.Logger
 }
 
 var _ reconciler.Logs = Files{}
 
-// In returns the files below the node's directories. ours reports whether the directory of a pod, which host/volume
+// In returns the files below the node's directories. The logs of deleted pods are kept if the budget has room for any. ours reports whether the directory of a pod, which host/volume
 // makes, is this node's. Several nodes of a machine may have their logs side by side: the logs of a pod are this node's
 // if that directory is.
-func In(dirs config.Dirs, ours func(types.UID) bool, log *slog.Logger) Files {
-	return Files{
-		Logs: logs.Layout{Pods: dirs.PodLogs, Links: dirs.LogLinks()},
-		tree: podfiles.Tree{Root: dirs.Pods(), Mark: volume.Ours},
-		ours: ours,
-		log:  log,
+func In(dirs config.Dirs, budget config.LogBudget, ours func(types.UID) bool, log *slog.Logger) Files {
+	f := Files{
+		Logs:   logs.Layout{Pods: dirs.PodLogs, Links: dirs.LogLinks()},
+		tree:   podfiles.Tree{Root: dirs.Pods(), Mark: volume.Ours},
+		ours:   ours,
+		kept:   logs.NewKept(dirs.PodLogs, runtime.ID(dirs.Root), log),
+		budget: budget,
+		log:    log,
 	}
+	if !budget.None() {
+		f.Logs.Kept = f.kept
+	}
+	return f
 }
 
 // OfVolumes contributes the volumes of its pod to a container: mounts, and block devices of claims.
@@ -148,7 +157,7 @@ func (f Files) Unlink(key node.Key, container, id string) {
 	}
 }
 
-// RemovePod removes the logs, hosts files and termination messages of a pod.
+// RemovePod removes the logs, hosts files and termination messages of a pod. Its logs are kept apart.
 func (f Files) RemovePod(key node.Key, uid types.UID) error {
 	return errors.Join(
 		f.Logs.RemovePod(key, uid),
@@ -172,7 +181,7 @@ func (f Files) unless(keep func(types.UID) bool) func(types.UID) bool {
 	return func(uid types.UID) bool { return f.ours(uid) && !keep(uid) }
 }
 
-// RemoveRun removes the log and the termination message of a run.
+// RemoveRun removes the log and the termination message of a run. Its log is kept apart.
 func (f Files) RemoveRun(key node.Key, uid types.UID, container string, attempt uint32) error {
 	return errors.Join(
 		f.Logs.RemoveRun(node.LogRun{Key: key, UID: uid, Container: container, Attempt: attempt}),

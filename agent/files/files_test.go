@@ -18,7 +18,7 @@ func TestLinksToLogsComeAndGo(t *testing.T) {
 	dir := t.TempDir()
 	var log bytes.Buffer
 	dirs := config.Dirs{Root: filepath.Join(dir, "node"), PodLogs: filepath.Join(dir, "logs", "pods")}
-	files := In(dirs, func(types.UID) bool { return true }, slog.New(slog.NewTextHandler(&log, nil)))
+	files := In(dirs, config.LogBudget{}, func(types.UID) bool { return true }, slog.New(slog.NewTextHandler(&log, nil)))
 	key := node.Key{Namespace: "default", Name: "web"}
 	link := filepath.Join(dirs.LogLinks(), "web_default_main-c1.log")
 
@@ -43,7 +43,7 @@ func TestLinksToLogsComeAndGo(t *testing.T) {
 
 func TestOnlyLogsOfThisNodesPodsAreSwept(t *testing.T) {
 	dirs := config.Dirs{Root: t.TempDir(), PodLogs: t.TempDir()}
-	files := In(dirs, func(uid types.UID) bool { return uid != "their-uid" }, slog.New(slog.DiscardHandler))
+	files := In(dirs, config.LogBudget{}, func(uid types.UID) bool { return uid != "their-uid" }, slog.New(slog.DiscardHandler))
 	names := []string{"default_gone_gone-uid", "default_theirs_their-uid", "default_web_web-uid"}
 	for _, name := range names {
 		if err := os.Mkdir(filepath.Join(dirs.PodLogs, name), 0o755); err != nil {

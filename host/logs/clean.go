@@ -10,10 +10,13 @@ import (
 	"syscall"
 )
 
-// Clean removes the logs of pods with these UIDs and the links to them, and the
-// directories of logs if they hold nothing else.
+// Clean removes the logs of pods with these UIDs and the links to them, all logs that
+// were kept, and the directories of logs if they hold nothing else.
 func (l Layout) Clean(uids []string) error {
 	err := errors.Join(l.removePods(uids), l.SweepLinks())
+	if l.Kept != nil {
+		err = errors.Join(err, l.Kept.removeAll())
+	}
 	for _, dir := range []string{l.Pods, l.Links} {
 		err = errors.Join(err, removeDir(dir))
 	}

@@ -28,6 +28,12 @@
 // line is lost or printed twice by a rotation that happens meanwhile, or by one
 // that a crash cut short.
 //
+// # What is kept
+//
+// With Kept a log outlives its run and its pod (kept.go): removing it moves its files below the same directory, under the
+// name of the node. Package reconciler/gc decides which of these files go, and when; kept_files.go lists and removes
+// them, files.go those of pods that are still there.
+//
 // # What counts as a line
 //
 // Entries of both streams are printed in the order of the file. Where one stream

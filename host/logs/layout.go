@@ -18,13 +18,15 @@ import (
 // Layout says where logs lie:
 //
 //	<Pods>/<namespace>_<name>_<uid>/<container>/<attempt>.log
-//	<Links>/<name>_<namespace>_<container>-<container id>.log   a link to the above
+//	<Pods>/.kept-<node>/<namespace>_<name>_<uid>/<container>/<attempt>.log   see Kept
+//	<Links>/<name>_<namespace>_<container>-<container id>.log   a link to the first
 //
 // Everything it does below its two roots stays there and goes through no
 // symbolic link, even if someone plants one: a pod may have /var/log mounted.
 type Layout struct {
 	Pods  string // /var/log/pods
 	Links string // /var/log/containers
+	Kept  *Kept  // takes what is removed; nil removes it from the disk
 }
 
 // podDir returns the name of the directory of a pod's logs.
@@ -63,6 +65,11 @@ func (l Layout) Path(run node.LogRun) (string, error) {
 // the name with what was opened rules that out without a race.
 func enter(root *os.Root, name string) (*os.Root, error) {
 	defer root.Close()
+	return within(root, name)
+}
+
+// within does the same, and leaves root open.
+func within(root *os.Root, name string) (*os.Root, error) {
 	named, err := root.Lstat(name)
 	if err != nil {
 		return nil, err
@@ -82,7 +89,7 @@ func enter(root *os.Root, name string) (*os.Root, error) {
 	return dir, nil
 }
 
-// RemovePod removes all logs of a pod. It succeeds if there are none.
+// RemovePod removes all logs of a pod, in which nothing runs any more. It succeeds if there are none.
 func (l Layout) RemovePod(key node.Key, uid types.UID) error {
 	dir, err := podDir(key, uid)
 	if err != nil {
@@ -94,7 +101,7 @@ func (l Layout) RemovePod(key node.Key, uid types.UID) error {
 	}
 	if err == nil {
 		defer root.Close()
-		err = root.RemoveAll(dir)
+		err = l.clear(root, dir, dir)
 	}
 	// A directory with a name that is too long cannot exist.
 	if err != nil && !errors.Is(err, syscall.ENAMETOOLONG) {
@@ -103,18 +110,39 @@ func (l Layout) RemovePod(key node.Key, uid types.UID) error {
 	return nil
 }
 
+// clear removes the directory of a pod, which may have been renamed, once its logs are kept. What cannot be kept does not
+// stand in the way: a full disk has no room for a new directory.
+func (l Layout) clear(root *os.Root, name, pod string) error {
+	if l.Kept != nil {
+		l.Kept.takePod(root, name, pod)
+	}
+	return root.RemoveAll(name)
+}
+
 // RemoveRun removes the log of a run and the files that were rotated away from it. It succeeds if there are
 // none.
 func (l Layout) RemoveRun(run node.LogRun) error {
 	root, err := l.open(run)
 	if err == nil {
 		defer root.Close()
-		err = removeFiles(root, attemptFile(run.Attempt))
+		err = l.clearRun(root, run)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove log %d of container %q: %w", run.Attempt, run.Container, err)
 	}
 	return nil
+}
+
+func (l Layout) clearRun(root *os.Root, run node.LogRun) error {
+	base := attemptFile(run.Attempt)
+	if l.Kept != nil {
+		pod, err := podDir(run.Key, run.UID)
+		if err != nil {
+			return err
+		}
+		l.Kept.takeRun(root, pod, run.Container, base)
+	}
+	return removeFiles(root, base)
 }
 
 // open opens the directory of the logs of a run's container.
@@ -123,8 +151,13 @@ func (l Layout) open(run node.LogRun) (*os.Root, error) {
 	if err = errors.Join(err, checkName(run.Container)); err != nil {
 		return nil, err
 	}
-	root, err := os.OpenRoot(l.Pods)
-	for _, name := range []string{dir, run.Container} {
+	return openBelow(l.Pods, dir, run.Container)
+}
+
+// openBelow opens a directory below another, by the names on the way.
+func openBelow(path string, names ...string) (*os.Root, error) {
+	root, err := os.OpenRoot(path)
+	for _, name := range names {
 		if err == nil {
 			root, err = enter(root, name)
 		}

@@ -31,12 +31,7 @@ func placeOf(path, id string) (place, error) {
 			return place{}, openError(path, err)
 		}
 	}
-	root, err := os.OpenRoot(pods)
-	for _, name := range []string{pod, container} {
-		if err == nil {
-			root, err = enter(root, name)
-		}
-	}
+	root, err := openBelow(pods, pod, container)
 	if err != nil {
 		return place{}, openError(path, err)
 	}

@@ -9,8 +9,11 @@ import (
 	"nodal/node"
 )
 
-// Read prints the log of a run, as the function Read does.
+// Read prints the log of a run, as the function Read does. A log that its pod no longer has may have been kept.
 func (l Layout) Read(ctx context.Context, run node.LogRun, opts node.LogOptions, sink node.LogSink) error {
+	if run.Kept {
+		return l.readKept(ctx, run, opts, sink)
+	}
 	path := run.Path
 	if path == "" {
 		var err error
@@ -18,7 +21,27 @@ func (l Layout) Read(ctx context.Context, run node.LogRun, opts node.LogOptions,
 			return err
 		}
 	}
-	return read(ctx, path, run.ID, opts, sink)
+	err := read(ctx, path, run.ID, opts, sink)
+	if errors.Is(err, node.ErrNotFound) && l.Kept != nil {
+		if kept := l.readKept(ctx, run, opts, sink); !errors.Is(kept, node.ErrNotFound) {
+			return kept
+		}
+	}
+	return err
+}
+
+func (l Layout) readKept(ctx context.Context, run node.LogRun, opts node.LogOptions, sink node.LogSink) error {
+	if err := check(&opts); err != nil {
+		return err
+	}
+	if l.Kept == nil {
+		return fmt.Errorf("the node keeps no logs of deleted pods; --container-log-budget is 0: %w", node.ErrNotFound)
+	}
+	where, err := l.Kept.place(run)
+	if err != nil {
+		return err
+	}
+	return readAt(ctx, where, opts, sink)
 }
 
 // Read prints the log at path to sink: what was rotated away from it and is still
@@ -39,6 +62,11 @@ func read(ctx context.Context, path, id string, opts node.LogOptions, sink node.
 	if err != nil {
 		return err
 	}
+	return readAt(ctx, where, opts, sink)
+}
+
+// readAt prints the log of a place, and closes the place.
+func readAt(ctx context.Context, where place, opts node.LogOptions, sink node.LogSink) error {
 	defer where.close()
 	src, err := openNewest(where)
 	if err != nil {

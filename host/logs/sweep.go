@@ -83,7 +83,7 @@ func sizeOf(root *os.Root, dir string) (sum int64) {
 	return sum
 }
 
-// SweepPods removes the logs of the pods for which goes is true. Several nodes may have their logs in one directory, so
+// SweepPods removes the logs of the pods for which goes is true, once they are kept. Several nodes may have their logs in one directory, so
 // goes has to know which pods were this node's. A directory is renamed first, and goes is asked again then: a pod with the
 // same UID may have come back meanwhile, and its runtime writes into the directory.
 func (l Layout) SweepPods(goes func(types.UID) bool) error {
@@ -96,13 +96,23 @@ func (l Layout) SweepPods(goes func(types.UID) bool) error {
 	for _, name := range names {
 		aside, err := setAside(root, name, goes)
 		if err == nil && aside != "" {
-			err = root.RemoveAll(aside)
+			err = l.sweepOne(root, aside, goes)
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("remove the logs of a deleted pod: %w", err))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// sweepOne removes a directory that was renamed. That of a node which is gone from the machine, too, is not kept: its logs
+// would be shown to the callers of this one.
+func (l Layout) sweepOne(root *os.Root, aside string, goes func(types.UID) bool) error {
+	pod := strings.TrimPrefix(aside, goneMark)
+	if _, uid, ok := podOf(pod); !ok || !goes(uid) {
+		return root.RemoveAll(aside)
+	}
+	return l.clear(root, aside, pod)
 }
 
 // setAside renames a directory that was listed, and returns its new name; empty if its pod has come back.

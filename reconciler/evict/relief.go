@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -35,6 +36,11 @@ type Images interface {
 	Reclaim(context.Context) error
 }
 
+// Logs removes the logs that are kept although nothing needs them, and returns their bytes.
+type Logs interface {
+	Reclaim() (freed int64, err error)
+}
+
 const (
 	// cleanupPatience bounds the time for which an evicted pod holds back the next eviction, as upstream has it.
 	cleanupPatience = 30 * time.Second
@@ -48,6 +54,7 @@ type Relief struct {
 	Pressures Pressures
 	Figures   Figures
 	Images    Images
+	Logs      Logs
 	// Scarce tells the reconciler whether finished pods have to give up what is left of their containers.
 	Scarce   func(bool)
 	MaxGrace time.Duration // for pods that a soft threshold ends; below zero means no limit
@@ -139,10 +146,7 @@ func (r *Relief) Pass(ctx context.Context) Step {
 
 // setScarce has finished pods give up what is left of their containers while a disk is short.
 func (r *Relief) setScarce(due []health.Crossing) {
-	scarce := false
-	for _, c := range due {
-		scarce = scarce || health.OfDisk(c.Rule.Signal)
-	}
+	scarce := slices.ContainsFunc(due, func(c health.Crossing) bool { return health.OfDisk(c.Rule.Signal) })
 	if scarce != r.scarce {
 		r.scarce = scarce
 		r.Scarce(scarce)
@@ -182,23 +186,41 @@ func holds(v store.View, scarce bool) bool {
 	return scarce && !v.Got.Empty()
 }
 
-// Reclaim removes the images that nothing uses, once finished pods have given up their containers.
+// Reclaim removes the logs of deleted pods, once finished pods have given up their containers. Unless that was enough, it
+// removes the images that nothing uses, too.
 func (r *Relief) Reclaim(ctx context.Context) {
+	r.awaitRemains(ctx)
+	freed, err := r.Logs.Reclaim()
+	if err != nil {
+		r.Log.Warn("cannot remove the logs of deleted pods for a disk that runs short", "err", err)
+	}
+	if freed > 0 && !short(r.Pressures.Measure(ctx)) {
+		return
+	}
+	if err := r.Images.Reclaim(ctx); err != nil && ctx.Err() == nil {
+		r.Log.Warn("cannot remove unused images for a disk that runs short", "err", err)
+	}
+}
+
+// awaitRemains waits until no finished pod has containers left, but not for long.
+func (r *Relief) awaitRemains(ctx context.Context) {
 	waiting, cancel := context.WithTimeout(ctx, remainsPatience)
 	defer cancel()
 	for waiting.Err() == nil {
 		changed := r.Store.Changed()
 		if views, _ := r.Store.Views(); !remain(views) {
-			break
+			return
 		}
 		select {
 		case <-changed:
 		case <-waiting.Done():
 		}
 	}
-	if err := r.Images.Reclaim(ctx); err != nil && ctx.Err() == nil {
-		r.Log.Warn("cannot remove unused images for a disk that runs short", "err", err)
-	}
+}
+
+// short reports whether a disk is short.
+func short(p health.Pressure) bool {
+	return slices.ContainsFunc(p.Due(), func(c health.Crossing) bool { return health.OfDisk(c.Rule.Signal) })
 }
 
 // remain reports whether a finished pod has containers or sandboxes left.

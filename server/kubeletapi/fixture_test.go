@@ -13,6 +13,7 @@ import (
 	"github.com/go-chi/chi/v5"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/node"
 	"nodal/node/store"
@@ -32,6 +33,10 @@ func (p pods) View(key node.Key) (store.View, bool) {
 }
 
 func (pods) Changed() <-chan struct{} { return nil }
+
+func (pods) Views() ([]store.View, int64) { return nil, 0 }
+
+func (pods) Holds(types.UID) bool { return true }
 
 // twoPods are web, whose container runs, and waiting, which has nothing yet.
 func twoPods() pods {
@@ -104,6 +109,10 @@ type files struct {
 	run     node.LogRun
 	options node.LogOptions
 }
+
+func (f *files) OfPod(node.Key, types.UID) ([]node.LogFile, error) { return nil, nil }
+
+func (f *files) Kept() ([]node.LogFile, error) { return nil, nil }
 
 func (f *files) Read(_ context.Context, run node.LogRun, o node.LogOptions, sink node.LogSink) error {
 	f.run, f.options = run, o

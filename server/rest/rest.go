@@ -75,6 +75,7 @@ func New(conn grpc.ClientConnInterface, limits wire.BodyLimits) (*Handlers, erro
 		nodev1.RegisterPersistentVolumeClaimsServiceHandlerClient(ctx, mux,
 			nodev1.NewPersistentVolumeClaimsServiceClient(conn)),
 		nodev1.RegisterPodsServiceHandlerClient(ctx, mux, nodev1.NewPodsServiceClient(conn)),
+		nodev1.RegisterLogsServiceHandlerClient(ctx, mux, nodev1.NewLogsServiceClient(conn)),
 		nodev1.RegisterExecServiceHandlerClient(ctx, mux, nodev1.NewExecServiceClient(conn)),
 		nodev1.RegisterEventsServiceHandlerClient(ctx, mux, nodev1.NewEventsServiceClient(conn)),
 		nodev1.RegisterImagesServiceHandlerClient(ctx, mux, nodev1.NewImagesServiceClient(conn)),

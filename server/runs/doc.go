@@ -4,6 +4,7 @@
 //
 //	run.go  the pod, the run that goes on, the sandbox; Containers, which enters them
 //	log.go  the run whose log is asked for
+//	kept.go the same for runs that are named, of deleted pods too; and which logs there are
 //	read.go reads it
 //
 // The services of the API and the kubelet's own paths ask the same questions here, and

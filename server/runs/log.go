@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/node"
 	"nodal/node/status"
@@ -14,18 +15,31 @@ type Wanted struct {
 	Key       node.Key
 	Container string
 	Previous  bool // the run before the present one
+
+	UID     types.UID // of a pod that may be deleted; empty means the present one
+	Attempt *uint32   // the run; nil means the newest
+	Kept    bool      // only what was set apart
 }
 
 // Logged is the run whose log is read.
 type Logged struct {
-	key node.Key
-	run node.Container
+	key  node.Key
+	run  node.Container
+	kept bool
 }
 
-// Find returns the newest run that has begun, or the one before it. While a container
+// Find returns the run whose log is asked for.
+func (l Logs) Find(wanted Wanted) (Logged, error) {
+	if wanted.UID != "" || wanted.Attempt != nil || wanted.Kept {
+		return l.findRun(wanted)
+	}
+	return l.findPresent(wanted)
+}
+
+// findPresent returns the newest run that has begun, or the one before it. While a container
 // waits for its next run, the last one counts both as the present run and as the
 // previous one, as in the status.
-func (l Logs) Find(wanted Wanted) (Logged, error) {
+func (l Logs) findPresent(wanted Wanted) (Logged, error) {
 	view, err := Pod(l.Pods, wanted.Key)
 	if err != nil {
 		return Logged{}, err
@@ -40,7 +54,7 @@ func (l Logs) Find(wanted Wanted) (Logged, error) {
 	}
 	switch {
 	case len(all) > 0:
-		return Logged{wanted.Key, all[0]}, nil
+		return Logged{key: wanted.Key, run: all[0]}, nil
 	case wanted.Previous:
 		return Logged{}, fmt.Errorf("previous terminated container %q in pod %s: %w",
 			wanted.Container, wanted.Key, node.ErrNotFound)

@@ -4,7 +4,10 @@ import (
 	"context"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"nodal/node"
+	"nodal/node/store"
 	"nodal/server/wire"
 )
 
@@ -13,12 +16,18 @@ type Files interface {
 	// Read writes the log of a run to sink. With Follow it goes on until Exited is closed
 	// and the log is read to its end. It returns node.ErrNotFound if there is no log.
 	Read(ctx context.Context, run node.LogRun, options node.LogOptions, sink node.LogSink) error
+	// OfPod lists the log files that a pod still has.
+	OfPod(node.Key, types.UID) ([]node.LogFile, error)
+	// Kept lists the log files of deleted pods, and of runs that were removed.
+	Kept() ([]node.LogFile, error)
 }
 
 // Store finds pods and tells of their changes.
 type Store interface {
 	Pods
 	Changed() <-chan struct{}
+	Views() ([]store.View, int64)
+	Holds(types.UID) bool
 }
 
 // Logs finds and reads the logs of containers.
@@ -46,7 +55,7 @@ func (l Logs) Read(ctx context.Context, of Logged, o node.LogOptions, sink node.
 	}
 	run := node.LogRun{
 		Key: of.key, UID: of.run.UID, Container: of.run.Name,
-		Attempt: of.run.Attempt, Path: of.run.LogPath, ID: of.run.ID,
+		Attempt: of.run.Attempt, Path: of.run.LogPath, ID: of.run.ID, Kept: of.kept,
 	}
 	err := l.Files.Read(ctx, run, o, sink)
 	if cause := context.Cause(ctx); err != nil && cause != nil {

@@ -21,6 +21,8 @@ var acting = map[string]string{
 	"reconciler/evict/relief.go":  "has the node measured and acts, as often as the pace says",
 	"reconciler/gc/collector.go":  "lists images and removes them, every few minutes",
 	"reconciler/oom/watch.go":     "logs what it hears of the kernel",
+
+	"reconciler/gc/log_collector.go": "lists logs and removes them, as often as they are rotated",
 }
 
 // impureImports lists packages that do I/O or are not deterministic. An entry covers the packages

@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"nodal/test/agent"
 	"nodal/test/claim"
 	"nodal/test/pace"
 )
@@ -145,10 +146,10 @@ func (n *node) deletePod(name, query string) time.Duration {
 
 func TestDeletionLeavesNothing(t *testing.T) {
 	claim.Shows(t, "Deletion",
-		"a deleted pod leaves no sandbox, container, log or link",
+		"a deleted pod leaves no sandbox, container or link, and with --container-log-budget=0 no log",
 		"a bundle deletes the pods it names",
 	)
-	n := start(t)
+	n := start(t, func(c *agent.Config) { c.Flags = append(c.Flags, "--container-log-budget=0") })
 	n.apply(bundle(web("a"), runs("b", "trap", "100ms", "0")))
 	n.waitRunning("a")
 	n.waitRunning("b")

@@ -127,8 +127,12 @@ func TestGarbageIsListedWithItsReasonBeforeItGoes(t *testing.T) {
 		}
 		return true
 	})
-	if len(n.garbage("logs", "")) != 0 || len(n.garbage("cgroup", "left")) != 0 {
+	if len(n.garbage("files", "left-behind")) != 0 || len(n.garbage("cgroup", "left")) != 0 {
 		t.Errorf("what is gone is still listed: %s", n.curl("/v1/node/garbage"))
+	}
+	logs = n.garbage("logs", "default_gone_left-behind")
+	if len(logs) != 1 || !strings.Contains(logs[0].GetKept(), "--container-log-budget") || logs[0].GetWhy() != "its pod is deleted" {
+		t.Errorf("got %s, want its logs kept within their budget", n.jsonOf(logs))
 	}
 	if _, err := os.Lstat(theirs); err != nil {
 		t.Errorf("the logs of another kubelet's pod: %v", err)

@@ -21,21 +21,30 @@ import (
 // read reads a whole log over gRPC.
 func (n *node) read(r *nodev1.ReadLogsRequest) string {
 	n.t.Helper()
+	text, err := n.tryRead(r)
+	if err != nil {
+		n.t.Fatalf("read a log: %v", err)
+	}
+	return text
+}
+
+// tryRead does the same, for any goroutine.
+func (n *node) tryRead(r *nodev1.ReadLogsRequest) (string, error) {
 	ctx, cancel := context.WithTimeout(n.t.Context(), pace.Of(3*patience)) // a reader that follows waits for the writer
 	defer cancel()
 	r.Namespace = "default"
 	stream, err := nodev1.NewLogsServiceClient(n.conn).ReadLogs(ctx, r)
 	if err != nil {
-		n.t.Fatal(err)
+		return "", err
 	}
 	var text strings.Builder
 	for {
 		piece, err := stream.Recv()
 		if err == io.EOF {
-			return text.String()
+			return text.String(), nil
 		}
 		if err != nil {
-			n.t.Fatalf("read a log: %v", err)
+			return text.String(), err
 		}
 		text.Write(piece.GetData())
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -24,7 +25,7 @@ import (
 
 // ownFiles are the files and directories below a node's root directory that the agent alone makes and uses.
 // Files that the machine's owner put there stay.
-var ownFiles = []string{"audit", "credentials", "image_manager", "images", "node-addresses", "pki", "secrets.key.next", "secrets.key.old"}
+var ownFiles = []string{"audit", "credentials", "image_manager", "images", "pki", "secrets.key.next", "secrets.key.old"}
 
 // lastFiles mark a root directory as a node's. They go last, so that a later try still finds the node.
 var lastFiles = []string{"secrets.key", "journal"}
@@ -126,7 +127,9 @@ func cleanCgroups(ctx context.Context, root string) error {
 func cleanPods(ctx context.Context, dirs config.Dirs, out io.Writer) error {
 	pods := dirs.Pods()
 	volumes := volume.New(volume.Config{Pods: pods})
-	layout := logs.Layout{Pods: dirs.PodLogs, Links: dirs.LogLinks()}
+	layout := logs.Layout{
+		Pods: dirs.PodLogs, Links: dirs.LogLinks(), Kept: logs.NewKept(dirs.PodLogs, runtime.ID(dirs.Root), slog.New(slog.DiscardHandler)),
+	}
 	uids, err := volumes.Own()
 	if err == nil {
 		err = layout.Clean(uids) // a pod has a directory for as long as it has logs

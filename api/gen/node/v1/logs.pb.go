@@ -95,8 +95,14 @@ type ReadLogsRequest struct {
 	// At most this many bytes.
 	LimitBytes *int64 `protobuf:"varint,9,opt,name=limit_bytes,json=limitBytes,proto3,oneof" json:"limit_bytes,omitempty"`
 	// Put the time in front of each line.
-	Timestamps    bool      `protobuf:"varint,10,opt,name=timestamps,proto3" json:"timestamps,omitempty"`
-	Stream        LogStream `protobuf:"varint,11,opt,name=stream,proto3,enum=node.v1.LogStream" json:"stream,omitempty"`
+	Timestamps bool      `protobuf:"varint,10,opt,name=timestamps,proto3" json:"timestamps,omitempty"`
+	Stream     LogStream `protobuf:"varint,11,opt,name=stream,proto3,enum=node.v1.LogStream" json:"stream,omitempty"`
+	// Read the log of the pod with this UID, which may be deleted. Empty means the pod that has the name now.
+	Uid string `protobuf:"bytes,12,opt,name=uid,proto3" json:"uid,omitempty"`
+	// Read the log of this run, counted from 0. Without it, and with a uid, the newest run that has a log is read.
+	Attempt *int32 `protobuf:"varint,13,opt,name=attempt,proto3,oneof" json:"attempt,omitempty"`
+	// Read only what the node keeps apart. A static pod may be back with the UID that it had before.
+	Kept          bool `protobuf:"varint,14,opt,name=kept,proto3" json:"kept,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -208,11 +214,242 @@ func (x *ReadLogsRequest) GetStream() LogStream {
 	return LogStream_LOG_STREAM_UNSPECIFIED
 }
 
+func (x *ReadLogsRequest) GetUid() string {
+	if x != nil {
+		return x.Uid
+	}
+	return ""
+}
+
+func (x *ReadLogsRequest) GetAttempt() int32 {
+	if x != nil && x.Attempt != nil {
+		return *x.Attempt
+	}
+	return 0
+}
+
+func (x *ReadLogsRequest) GetKept() bool {
+	if x != nil {
+		return x.Kept
+	}
+	return false
+}
+
+type ListLogsRequest struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Namespace string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// Only logs of pods of this name.
+	Name          string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListLogsRequest) Reset() {
+	*x = ListLogsRequest{}
+	mi := &file_node_v1_logs_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListLogsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListLogsRequest) ProtoMessage() {}
+
+func (x *ListLogsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_logs_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListLogsRequest.ProtoReflect.Descriptor instead.
+func (*ListLogsRequest) Descriptor() ([]byte, []int) {
+	return file_node_v1_logs_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *ListLogsRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *ListLogsRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+type ListLogsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Logs          []*LogOfRun            `protobuf:"bytes,1,rep,name=logs,proto3" json:"logs,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListLogsResponse) Reset() {
+	*x = ListLogsResponse{}
+	mi := &file_node_v1_logs_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListLogsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListLogsResponse) ProtoMessage() {}
+
+func (x *ListLogsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_logs_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListLogsResponse.ProtoReflect.Descriptor instead.
+func (*ListLogsResponse) Descriptor() ([]byte, []int) {
+	return file_node_v1_logs_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *ListLogsResponse) GetLogs() []*LogOfRun {
+	if x != nil {
+		return x.Logs
+	}
+	return nil
+}
+
+// LogOfRun is the log of one run of a container.
+type LogOfRun struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Namespace string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	Name      string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	Uid       string                 `protobuf:"bytes,3,opt,name=uid,proto3" json:"uid,omitempty"`
+	Container string                 `protobuf:"bytes,4,opt,name=container,proto3" json:"container,omitempty"`
+	Attempt   int32                  `protobuf:"varint,5,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	// What its files take of the disk. Those that were rotated away may be packed.
+	Bytes int64 `protobuf:"varint,6,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	// When it was written to for the last time.
+	WrittenAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=written_at,json=writtenAt,proto3" json:"written_at,omitempty"`
+	// The node keeps it apart, since its run or its pod was removed. It goes when the budget of logs is used up.
+	Kept bool `protobuf:"varint,8,opt,name=kept,proto3" json:"kept,omitempty"`
+	// No pod of the node has this UID any more.
+	Deleted       bool `protobuf:"varint,9,opt,name=deleted,proto3" json:"deleted,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LogOfRun) Reset() {
+	*x = LogOfRun{}
+	mi := &file_node_v1_logs_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LogOfRun) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LogOfRun) ProtoMessage() {}
+
+func (x *LogOfRun) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_logs_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LogOfRun.ProtoReflect.Descriptor instead.
+func (*LogOfRun) Descriptor() ([]byte, []int) {
+	return file_node_v1_logs_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *LogOfRun) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *LogOfRun) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *LogOfRun) GetUid() string {
+	if x != nil {
+		return x.Uid
+	}
+	return ""
+}
+
+func (x *LogOfRun) GetContainer() string {
+	if x != nil {
+		return x.Container
+	}
+	return ""
+}
+
+func (x *LogOfRun) GetAttempt() int32 {
+	if x != nil {
+		return x.Attempt
+	}
+	return 0
+}
+
+func (x *LogOfRun) GetBytes() int64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+func (x *LogOfRun) GetWrittenAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.WrittenAt
+	}
+	return nil
+}
+
+func (x *LogOfRun) GetKept() bool {
+	if x != nil {
+		return x.Kept
+	}
+	return false
+}
+
+func (x *LogOfRun) GetDeleted() bool {
+	if x != nil {
+		return x.Deleted
+	}
+	return false
+}
+
 var File_node_v1_logs_proto protoreflect.FileDescriptor
 
 const file_node_v1_logs_proto_rawDesc = "" +
 	"\n" +
-	"\x12node/v1/logs.proto\x12\anode.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x19google/api/httpbody.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x14node/v1/access.proto\"\xc1\x03\n" +
+	"\x12node/v1/logs.proto\x12\anode.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x19google/api/httpbody.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x14node/v1/access.proto\"\x92\x04\n" +
 	"\x0fReadLogsRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1c\n" +
@@ -230,16 +467,38 @@ const file_node_v1_logs_proto_rawDesc = "" +
 	"timestamps\x18\n" +
 	" \x01(\bR\n" +
 	"timestamps\x12*\n" +
-	"\x06stream\x18\v \x01(\x0e2\x12.node.v1.LogStreamR\x06streamB\x10\n" +
+	"\x06stream\x18\v \x01(\x0e2\x12.node.v1.LogStreamR\x06stream\x12\x10\n" +
+	"\x03uid\x18\f \x01(\tR\x03uid\x12\x1d\n" +
+	"\aattempt\x18\r \x01(\x05H\x03R\aattempt\x88\x01\x01\x12\x12\n" +
+	"\x04kept\x18\x0e \x01(\bR\x04keptB\x10\n" +
 	"\x0e_since_secondsB\r\n" +
 	"\v_tail_linesB\x0e\n" +
-	"\f_limit_bytes*i\n" +
+	"\f_limit_bytesB\n" +
+	"\n" +
+	"\b_attempt\"C\n" +
+	"\x0fListLogsRequest\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\"9\n" +
+	"\x10ListLogsResponse\x12%\n" +
+	"\x04logs\x18\x01 \x03(\v2\x11.node.v1.LogOfRunR\x04logs\"\x85\x02\n" +
+	"\bLogOfRun\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x10\n" +
+	"\x03uid\x18\x03 \x01(\tR\x03uid\x12\x1c\n" +
+	"\tcontainer\x18\x04 \x01(\tR\tcontainer\x12\x18\n" +
+	"\aattempt\x18\x05 \x01(\x05R\aattempt\x12\x14\n" +
+	"\x05bytes\x18\x06 \x01(\x03R\x05bytes\x129\n" +
+	"\n" +
+	"written_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\twrittenAt\x12\x12\n" +
+	"\x04kept\x18\b \x01(\bR\x04kept\x12\x18\n" +
+	"\adeleted\x18\t \x01(\bR\adeleted*i\n" +
 	"\tLogStream\x12\x1a\n" +
 	"\x16LOG_STREAM_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eLOG_STREAM_ALL\x10\x01\x12\x15\n" +
 	"\x11LOG_STREAM_STDOUT\x10\x02\x12\x15\n" +
-	"\x11LOG_STREAM_STDERR\x10\x032\xad\x01\n" +
-	"\vLogsService\x12\x94\x01\n" +
+	"\x11LOG_STREAM_STDERR\x10\x032\xb0\x02\n" +
+	"\vLogsService\x12\x80\x01\n" +
+	"\bListLogs\x12\x18.node.v1.ListLogsRequest\x1a\x19.node.v1.ListLogsResponse\"?\x88\xb5\x18\x01\x90\xb5\x18\x01\x98\xb5\x18\x02\x82\xd3\xe4\x93\x02-Z!\x12\x1f/v1/namespaces/{namespace}/logs\x12\b/v1/logs\x12\x94\x01\n" +
 	"\bReadLogs\x12\x18.node.v1.ReadLogsRequest\x1a\x14.google.api.HttpBody\"V\x88\xb5\x18\x01\x90\xb5\x18\x01\x98\xb5\x18\x01\x82\xd3\xe4\x93\x02D\x12B/v1/namespaces/{namespace}/pods/{name}/containers/{container}/logs0\x01\x1a\a\x9a\xb5\x18\x03PodB\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
 
 var (
@@ -255,23 +514,30 @@ func file_node_v1_logs_proto_rawDescGZIP() []byte {
 }
 
 var file_node_v1_logs_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_node_v1_logs_proto_msgTypes = make([]protoimpl.MessageInfo, 1)
+var file_node_v1_logs_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
 var file_node_v1_logs_proto_goTypes = []any{
 	(LogStream)(0),                // 0: node.v1.LogStream
 	(*ReadLogsRequest)(nil),       // 1: node.v1.ReadLogsRequest
-	(*timestamppb.Timestamp)(nil), // 2: google.protobuf.Timestamp
-	(*httpbody.HttpBody)(nil),     // 3: google.api.HttpBody
+	(*ListLogsRequest)(nil),       // 2: node.v1.ListLogsRequest
+	(*ListLogsResponse)(nil),      // 3: node.v1.ListLogsResponse
+	(*LogOfRun)(nil),              // 4: node.v1.LogOfRun
+	(*timestamppb.Timestamp)(nil), // 5: google.protobuf.Timestamp
+	(*httpbody.HttpBody)(nil),     // 6: google.api.HttpBody
 }
 var file_node_v1_logs_proto_depIdxs = []int32{
-	2, // 0: node.v1.ReadLogsRequest.since_time:type_name -> google.protobuf.Timestamp
+	5, // 0: node.v1.ReadLogsRequest.since_time:type_name -> google.protobuf.Timestamp
 	0, // 1: node.v1.ReadLogsRequest.stream:type_name -> node.v1.LogStream
-	1, // 2: node.v1.LogsService.ReadLogs:input_type -> node.v1.ReadLogsRequest
-	3, // 3: node.v1.LogsService.ReadLogs:output_type -> google.api.HttpBody
-	3, // [3:4] is the sub-list for method output_type
-	2, // [2:3] is the sub-list for method input_type
-	2, // [2:2] is the sub-list for extension type_name
-	2, // [2:2] is the sub-list for extension extendee
-	0, // [0:2] is the sub-list for field type_name
+	4, // 2: node.v1.ListLogsResponse.logs:type_name -> node.v1.LogOfRun
+	5, // 3: node.v1.LogOfRun.written_at:type_name -> google.protobuf.Timestamp
+	2, // 4: node.v1.LogsService.ListLogs:input_type -> node.v1.ListLogsRequest
+	1, // 5: node.v1.LogsService.ReadLogs:input_type -> node.v1.ReadLogsRequest
+	3, // 6: node.v1.LogsService.ListLogs:output_type -> node.v1.ListLogsResponse
+	6, // 7: node.v1.LogsService.ReadLogs:output_type -> google.api.HttpBody
+	6, // [6:8] is the sub-list for method output_type
+	4, // [4:6] is the sub-list for method input_type
+	4, // [4:4] is the sub-list for extension type_name
+	4, // [4:4] is the sub-list for extension extendee
+	0, // [0:4] is the sub-list for field type_name
 }
 
 func init() { file_node_v1_logs_proto_init() }
@@ -287,7 +553,7 @@ func file_node_v1_logs_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_node_v1_logs_proto_rawDesc), len(file_node_v1_logs_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   1,
+			NumMessages:   4,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

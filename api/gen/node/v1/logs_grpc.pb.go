@@ -20,6 +20,7 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
+	LogsService_ListLogs_FullMethodName = "/node.v1.LogsService/ListLogs"
 	LogsService_ReadLogs_FullMethodName = "/node.v1.LogsService/ReadLogs"
 )
 
@@ -29,6 +30,9 @@ const (
 //
 // LogsService reads the logs of containers.
 type LogsServiceClient interface {
+	// ListLogs returns of which runs there are logs, oldest first: those of pods, and those that the node keeps of runs that
+	// were removed and of deleted pods.
+	ListLogs(ctx context.Context, in *ListLogsRequest, opts ...grpc.CallOption) (*ListLogsResponse, error)
 	// ReadLogs streams a container's log as plain text.
 	ReadLogs(ctx context.Context, in *ReadLogsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[httpbody.HttpBody], error)
 }
@@ -39,6 +43,16 @@ type logsServiceClient struct {
 
 func NewLogsServiceClient(cc grpc.ClientConnInterface) LogsServiceClient {
 	return &logsServiceClient{cc}
+}
+
+func (c *logsServiceClient) ListLogs(ctx context.Context, in *ListLogsRequest, opts ...grpc.CallOption) (*ListLogsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListLogsResponse)
+	err := c.cc.Invoke(ctx, LogsService_ListLogs_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
 }
 
 func (c *logsServiceClient) ReadLogs(ctx context.Context, in *ReadLogsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[httpbody.HttpBody], error) {
@@ -66,6 +80,9 @@ type LogsService_ReadLogsClient = grpc.ServerStreamingClient[httpbody.HttpBody]
 //
 // LogsService reads the logs of containers.
 type LogsServiceServer interface {
+	// ListLogs returns of which runs there are logs, oldest first: those of pods, and those that the node keeps of runs that
+	// were removed and of deleted pods.
+	ListLogs(context.Context, *ListLogsRequest) (*ListLogsResponse, error)
 	// ReadLogs streams a container's log as plain text.
 	ReadLogs(*ReadLogsRequest, grpc.ServerStreamingServer[httpbody.HttpBody]) error
 	mustEmbedUnimplementedLogsServiceServer()
@@ -78,6 +95,9 @@ type LogsServiceServer interface {
 // pointer dereference when methods are called.
 type UnimplementedLogsServiceServer struct{}
 
+func (UnimplementedLogsServiceServer) ListLogs(context.Context, *ListLogsRequest) (*ListLogsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListLogs not implemented")
+}
 func (UnimplementedLogsServiceServer) ReadLogs(*ReadLogsRequest, grpc.ServerStreamingServer[httpbody.HttpBody]) error {
 	return status.Error(codes.Unimplemented, "method ReadLogs not implemented")
 }
@@ -102,6 +122,24 @@ func RegisterLogsServiceServer(s grpc.ServiceRegistrar, srv LogsServiceServer) {
 	s.RegisterService(&LogsService_ServiceDesc, srv)
 }
 
+func _LogsService_ListLogs_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListLogsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(LogsServiceServer).ListLogs(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: LogsService_ListLogs_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(LogsServiceServer).ListLogs(ctx, req.(*ListLogsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _LogsService_ReadLogs_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(ReadLogsRequest)
 	if err := stream.RecvMsg(m); err != nil {
@@ -119,7 +157,12 @@ type LogsService_ReadLogsServer = grpc.ServerStreamingServer[httpbody.HttpBody]
 var LogsService_ServiceDesc = grpc.ServiceDesc{
 	ServiceName: "node.v1.LogsService",
 	HandlerType: (*LogsServiceServer)(nil),
-	Methods:     []grpc.MethodDesc{},
+	Methods: []grpc.MethodDesc{
+		{
+			MethodName: "ListLogs",
+			Handler:    _LogsService_ListLogs_Handler,
+		},
+	},
 	Streams: []grpc.StreamDesc{
 		{
 			StreamName:    "ReadLogs",
