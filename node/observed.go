@@ -28,6 +28,7 @@ type Observed struct {
 	Faults     map[string]Fault  // by action target
 	Health     map[string]Health // by container, of its newest run
 	Laid       [facilities]Laid  // by facility
+	Behind     []Unready         // pods that have to be ready before the next sandbox of this one is made
 }
 
 // SandboxState is a pod sandbox's state as CRI reports it.

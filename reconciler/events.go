@@ -3,6 +3,7 @@ package reconciler
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -39,6 +40,20 @@ func (r *Reconciler) reportReady(t *Tracked) {
 		r.Tracer.Ready(pod)
 	}
 	r.wasReady[t.Key] = ready
+}
+
+// reportBehind adds an event when a pod begins to wait for others that it starts after, and when what it waits for
+// changes.
+func (r *Reconciler) reportBehind(t *Tracked) {
+	behind := t.Got().Behind
+	text := node.Await(behind)
+	if text != "" && text != r.wasBehind[t.Key] {
+		r.addEvent(t.Slot().Pod, node.Event{
+			Reason: node.WaitingForPods, Message: "it starts after " + text,
+			Warning: slices.ContainsFunc(behind, func(u node.Unready) bool { return u.Stuck }),
+		})
+	}
+	r.wasBehind[t.Key] = text
 }
 
 // announce returns the event for the begin of an action, if it has one.

@@ -150,6 +150,7 @@ func (h hands) Saw(v store.View, before *node.Pod) {
 func (h hands) Show(t *Tracked, news bool) {
 	if news {
 		h.reportReady(t)
+		h.reportBehind(t)
 	}
 	h.Prober.Set(t.Key, decide.Probes(h.Site, t.Slot(), t.Got()))
 	h.follow(t)
@@ -159,6 +160,7 @@ func (h hands) Show(t *Tracked, news bool) {
 func (h hands) Drop(key node.Key) {
 	h.Prober.Set(key, nil)
 	delete(h.wasReady, key)
+	delete(h.wasBehind, key)
 	h.ended(key)
 }
 

@@ -34,6 +34,7 @@ type Loop struct {
 	contact
 	hearing
 	retaining
+	order
 	assets
 }
 
@@ -77,6 +78,7 @@ func NewLoop(store *store.Store, site node.Site) *Loop {
 		alarms:  alarms[node.Key]{due: map[node.Key]time.Time{}},
 		contact: contact{strays: map[node.Key]*node.Observed{}, freed: map[node.Key]node.Mark{}},
 		hearing: hearing{held: map[node.Key]bool{}},
+		order:   newOrder(),
 		assets:  newAssets(),
 	}
 }
@@ -89,15 +91,18 @@ func (l *Loop) Turn(now time.Time) {
 		return // the runtime is out of reach; all pods are looked at once it is back
 	}
 	l.retain(now)
-	for _, key := range inOrder(l.dirty) {
-		delete(l.dirty, key)
-		if t, ok := l.tracks[key]; ok && l.mayAct(t) {
-			l.step(t, now)
+	for len(l.dirty) > 0 { // a turn may be news for the pods that start after that one
+		for _, key := range inOrder(l.dirty) {
+			delete(l.dirty, key)
+			if t, ok := l.tracks[key]; ok && l.mayAct(t) {
+				l.step(t, now)
+			}
 		}
 	}
 }
 
 func (l *Loop) step(t *Tracked, now time.Time) {
+	t.Trail(l.behind(t))
 	turn := t.Next(decide.Input{Site: l.Site, Scarce: l.scarce, Unheard: l.hold(t), Wanted: l.wanted(t), Now: now})
 	if turn.Observe && !t.observing {
 		t.observing = true
@@ -236,6 +241,7 @@ func (l *Loop) intend(v store.View) {
 		before = t.Slot().Pod
 	}
 	l.Hands.Saw(v, before)
+	l.place(v)
 	switch {
 	case v.Gone && ok:
 		l.drop(t)
@@ -313,6 +319,7 @@ func (l *Loop) publish(t *Tracked) (news bool) {
 	}
 	if news {
 		l.Store.Observe(t.Key, t.published)
+		l.rouse(t.Key)
 	}
 	return news
 }

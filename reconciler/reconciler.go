@@ -45,6 +45,7 @@ type Reconciler struct {
 	Config
 	loop       *Loop
 	wasReady   map[node.Key]bool
+	wasBehind  map[node.Key]string // what it was last told that a pod waits for
 	working    map[node.Key]work
 	began      time.Time
 	looked     chan struct{}   // closed after the first full look
@@ -85,14 +86,14 @@ func New(c Config) *Reconciler {
 	return &Reconciler{
 		Config:   c,
 		loop:     loop,
-		wasReady: map[node.Key]bool{},
-		working:  map[node.Key]work{},
-		looked:   make(chan struct{}),
-		settled:  make(chan struct{}),
-		sources:  closed,
-		gate:     newGate(c.Starts),
-		inbox:    make(chan func()),
-		wakes:    make(chan node.Key, 256), relists: make(chan struct{}, 1),
+		wasReady: map[node.Key]bool{}, wasBehind: map[node.Key]string{},
+		working: map[node.Key]work{},
+		looked:  make(chan struct{}),
+		settled: make(chan struct{}),
+		sources: closed,
+		gate:    newGate(c.Starts),
+		inbox:   make(chan func()),
+		wakes:   make(chan node.Key, 256), relists: make(chan struct{}, 1),
 		scarcity: make(chan struct{}, 1),
 		asked:    make(chan struct{}),
 	}

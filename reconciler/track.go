@@ -3,6 +3,7 @@ package reconciler
 import (
 	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -98,6 +99,16 @@ func (t *Track) Retry() {
 	}
 }
 
+// Trail takes the pods for which this one has to wait before its next sandbox is made.
+func (t *Track) Trail(behind []node.Unready) {
+	if slices.Equal(t.got.Behind, behind) {
+		return
+	}
+	got := t.got.Clone()
+	got.Behind = behind
+	t.got = got
+}
+
 // See takes an observation that began at a mark, and reports whether it did. It refuses one that may show a past state:
 // one that is older than the last observation or than our last effect, or that comes while an effect is under way.
 func (t *Track) See(seen *node.Observed, mark node.Mark, now time.Time) bool {
@@ -171,7 +182,7 @@ func (t *Track) Done(o Outcome) {
 func merge(old, seen *node.Observed, mark node.Mark) *node.Observed {
 	got := seen.Clone()
 	got.Mark = mark
-	got.Images, got.Faults = old.Images, old.Faults
+	got.Images, got.Faults, got.Behind = old.Images, old.Faults, old.Behind
 	got.Health = healthOf(old, got)
 	got.Laid = old.Laid
 	got.Laid[node.Logs].Gone = old.Laid[node.Logs].Gone && got.Empty()

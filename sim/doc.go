@@ -22,6 +22,7 @@
 //   - no KILL comes before the grace period ends;
 //   - a name is used again only when nothing of the former pod is left;
 //   - a pod begins after the pods that had to make room for it have ended;
+//   - a pod that starts after others begins once they have been ready;
 //   - counts and revisions only grow;
 //   - the transition time of a condition never goes back;
 //   - a result is final.

@@ -40,6 +40,7 @@ func (h hands) Begin(t *reconciler.Tracked, action node.Action) (cancel func()) 
 
 func (h hands) call(t *reconciler.Tracked, action node.Action) *call {
 	c := &call{agent: h.agent, t: t, pod: t.Slot().Pod, got: t.Got(), action: action, fate: h.faults.fate()}
+	h.world.startsInOrder(h.store, t, action)
 	h.begun++
 	h.calls = append(h.calls, c)
 	h.world.trace.addf("agent: begins %s for %s (%s %s)", action, t.Key, c.pod.UID(), c.fate.kind)
@@ -99,6 +100,7 @@ func (h hands) Show(t *reconciler.Tracked, news bool) {
 	if news {
 		h.world.witness.moveOn(h.world, t)
 	}
+	h.overtakes(t)
 }
 
 // Drop does nothing: simulated probes have no timers.

@@ -58,6 +58,7 @@ func (c *clients) newPod(key node.Key) *corev1.Pod {
 	if c.pick(4) == 0 {
 		c.ruling(pod)
 	}
+	c.world.sequence.ordering(pod)
 	manifest.Default(pod)
 	return pod
 }

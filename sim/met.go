@@ -31,6 +31,11 @@ func (s *simulation) meetDeath(dead *agent) {
 	for _, e := range dead.errands {
 		s.met.addf("death: %s, %s", node.KindOf(e.action), e.moment())
 	}
+	for _, t := range dead.loop.Tracks() {
+		if len(t.Got().Behind) > 0 {
+			s.met.addf("death: beside a pod that waits for those before it")
+		}
+	}
 	views, _ := dead.store.Views()
 	for _, v := range views {
 		for what, is := range map[string]bool{

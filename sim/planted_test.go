@@ -24,6 +24,7 @@ func TestInvariantsCatchPlantedBugs(t *testing.T) {
 		{KeepLinks, 1, 500, "left links"},
 		{WrongPod, 1, 500, "exceeds its requests by more"},
 		{TwoAtOnce, 1, 500, "still ends"},
+		{Overtake, 1, 500, "begins before"},
 	}
 	for _, r := range newSimulation(Options{}).realms {
 		bugs = append(bugs, r.bugs()...)

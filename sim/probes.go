@@ -81,6 +81,8 @@ func (s *simulation) say(word node.Probed) {
 			word.At = c.finished // an ended container has no newer result
 		case !word.OK && word.Kind != node.ReadinessProbe:
 			c.sick = true
+		default:
+			s.sequence.hears(c, word)
 		}
 		a.hear(word)
 	})

@@ -92,7 +92,7 @@ func newSimulation(o Options) *simulation {
 	f := newFaults(random, o.Without)
 	w := newWorld(clock, random, newWitness(), story)
 	w.realms = newRealms(w, f, o)
-	w.scarcity = newScarcity(w, o)
+	w.scarcity, w.sequence = newScarcity(w, o), newSequence(o)
 	w.witness.jumps = f.rate[Jump] > 0
 	s := &simulation{
 		world: w, faults: f, deaths: rand.New(rand.NewPCG(o.Seed, 2)), journal: newJournal(), clients: newClients(w, f),

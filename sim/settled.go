@@ -97,6 +97,8 @@ func (s *simulation) kept(l *life, slot *node.Slot, key node.Key) error {
 		return fmt.Errorf("its deadline has passed")
 	case s.gorged[l.id.uid]:
 		return fmt.Errorf("it has written more than it may")
+	case s.trails(l):
+		return nil
 	}
 	box, err := s.onlySandbox(l, key)
 	if err != nil {

@@ -27,6 +27,7 @@ type world struct {
 	realms  []realm
 	// scarcity counts what pods take of the machine's memory and disk.
 	scarcity *scarcity
+	sequence *sequence
 	links    links
 	made     int
 	uids     int // the number of UIDs made by the keeper
@@ -82,6 +83,7 @@ func (e eyes) began(c *container) {
 	e.trace.addf("world: %s runs", c)
 	e.witness.runs(e.world, c)
 	e.witness.passes(c)
+	e.sequence.began[part{c.uid, c.name}] = true
 }
 
 func (e eyes) termed(c *container) {

@@ -152,6 +152,9 @@ func (in Intake) applyAll(tx *store.Tx, deliveries []Delivery, now time.Time) ([
 		}
 		outcomes[i] = outcome
 	}
+	if len(violations) == 0 {
+		violations = ordered(tx, deliveries, outcomes)
+	}
 	if err := node.Invalid(violations, 0); err != nil {
 		return nil, err
 	}

@@ -121,6 +121,10 @@ func (d *deriver) explain(s *corev1.PodStatus) {
 		s.Reason, s.Message = reasonRoom, fmt.Sprintf("it waits for the end of pods that make room for it: %d", n)
 		return
 	}
+	if len(d.got.Behind) > 0 && s.Phase == corev1.PodPending {
+		s.Reason, s.Message = node.WaitingForPods, "it starts after "+node.Await(d.got.Behind)
+		return
+	}
 	for _, target := range []string{node.CgroupTarget(), node.SandboxTarget()} {
 		if fault, ok := d.got.Faults[target]; ok {
 			s.Reason, s.Message = fault.Reason, fault.Message

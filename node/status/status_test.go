@@ -201,3 +201,13 @@ func TestPodSaysWhyItHasNoSandbox(t *testing.T) {
 		t.Errorf("reason = %q, message = %q", s.Reason, s.Message)
 	}
 }
+
+func TestAPodThatStartsAfterOthersSaysSo(t *testing.T) {
+	p := pod(always, noSandbox, func(s *scene) {
+		s.got.Behind = []node.Unready{{Key: node.Key{Namespace: "default", Name: "db"}, Why: "it is not ready"}}
+	})
+	const want = "it starts after default/db (it is not ready)"
+	if s := p.status(); s.Phase != corev1.PodPending || s.Reason != "WaitingForPods" || s.Message != want {
+		t.Errorf("status = %s %q %q", s.Phase, s.Reason, s.Message)
+	}
+}

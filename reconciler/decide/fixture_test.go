@@ -130,6 +130,13 @@ func deleted(seconds, grace int) option {
 // scarce has the node's disk run short.
 func scarce(s *scene) { s.scarce = true }
 
+// behind has the pod wait for another one.
+func behind(name, why string) option {
+	return func(s *scene) {
+		s.got.Behind = append(s.got.Behind, node.Unready{Key: node.Key{Namespace: "default", Name: name}, Why: why})
+	}
+}
+
 func finished(s *scene) { s.slot.Result = &corev1.PodStatus{Phase: corev1.PodSucceeded} }
 
 // box adds a sandbox that is newer than those that are there.

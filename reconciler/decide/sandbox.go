@@ -3,7 +3,8 @@ package decide
 import "nodal/node"
 
 // sandbox keeps exactly one ready sandbox for as long as a container has to run in it. A lost sandbox is stopped before
-// the next attempt, because it may still hold the pod's address and ports.
+// the next attempt, because it may still hold the pod's address and ports. A pod that starts after others gets no sandbox
+// before they are ready, and nothing else is prepared for it: its image may come from one of them.
 func sandbox(p *Plan, v *View) bool {
 	if v.stopOutside(p) || v.stopSpare(p) {
 		return true
@@ -12,7 +13,12 @@ func sandbox(p *Plan, v *View) bool {
 		v.inspectHome(p, v.sandbox)
 		return false
 	}
-	if !v.needsSandbox() || !v.bounded() {
+	switch {
+	case !v.needsSandbox():
+		return false
+	case v.trails(p):
+		return true
+	case !v.bounded():
 		return false
 	}
 	attempt := uint32(0)
