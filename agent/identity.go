@@ -38,7 +38,7 @@ func (id identity) guard(a config.Auth, socket string, join func(*auth.Config)) 
 	}
 	c := auth.Config{
 		Material: *material, ClientCAFile: a.ClientCAFile, SocketPath: socket,
-		Anonymous: a.Anonymous, AlwaysAllow: a.Mode == config.AuthAlwaysAllow, Log: id.log,
+		Anonymous: a.Anonymous, OtherTokens: a.OtherTokens, AlwaysAllow: a.Mode == config.AuthAlwaysAllow, Log: id.log,
 	}
 	if join != nil {
 		join(&c)

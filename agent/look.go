@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"fmt"
-	"net/netip"
 	"os"
 	"time"
 
@@ -53,7 +52,9 @@ func look(ctx context.Context, o Options) (f facts, err error) {
 	if f.machine, err = machine.Look(os.DirFS("/"), f.started); err != nil {
 		return f, err
 	}
-	f.addresses = addresses(cfg.Node.IPs)
+	if f.addresses, err = addresses(ctx, cfg, o.Log); err != nil {
+		return f, err
+	}
 	f.identity = newIdentity(cfg.Node.Name, f.addresses, cfg.Dirs, o.Log)
 	if f.cluster, err = newMembership(o, f.addresses); err != nil {
 		return f, err
@@ -73,18 +74,6 @@ func look(ctx context.Context, o Options) (f facts, err error) {
 		return f, err
 	}
 	return f, cgroups.HoldReserved(ctx, cfg.Reserved, f.cgroups)
-}
-
-// addresses returns the configured addresses of the node, or else the machine's.
-func addresses(configured []netip.Addr) []string {
-	if len(configured) == 0 {
-		return machine.Addresses()
-	}
-	var all []string
-	for _, ip := range configured {
-		all = append(all, ip.String())
-	}
-	return all
 }
 
 // newMembership makes the node a member of the cluster that is configured. It returns nil without one.

@@ -19,6 +19,7 @@ type manifestService struct {
 	intake intake.Intake
 	now    func() time.Time
 	limit  int // bytes of a bundle
+	ahead  foresight
 }
 
 var _ nodev1.ManifestsServiceServer = (*manifestService)(nil)
@@ -49,6 +50,7 @@ func (s *manifestService) Plan(ctx context.Context, r *nodev1.PlanRequest) (*nod
 	if err != nil {
 		return nil, err
 	}
+	s.ahead.warn(ctx, deliveries, outcomes)
 	return &nodev1.PlanResponse{Outcomes: outcomesOf(outcomes)}, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	nodev1 "nodal/api/gen/node/v1"
+	"nodal/server/auth"
 	"nodal/server/method"
 )
 
@@ -18,9 +19,28 @@ import (
 // What each answer has to be follows from the listed right and scope by verdictOf, and what the audit log has to hold
 // from that. Neither asks the code that decides. A verb that is not listed for a path is not served to any caller.
 func TestTheWholeMatrix(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld(t, nil)
+	w.askAll(t, w.callers(t))
+}
+
+// TestTheMatrixWhereAnybodyIsAnonymous is the matrix of a node whose configuration file lets anonymous callers in, and
+// which asks no cluster.
+func TestTheMatrixWhereAnybodyIsAnonymous(t *testing.T) {
+	w := newWorld(t, func(c *auth.Config) { c.Anonymous, c.OtherTokens, c.Tokens, c.Access = true, true, nil, nil })
+	anybody := func(name, bearer string) caller {
+		return caller{name: name, user: "system:anonymous", via: "anonymous", bearer: bearer}
+	}
+	w.askAll(t, []caller{
+		anybody("nobody", ""), anybody("a token that means nothing to this node", "getter"),
+		{name: "a wrong token of a node", bearer: "nodal_wrong"},
+		{name: "viewer by token", user: "viewer", role: "viewer", via: "token", bearer: w.credential(t, "viewer.token")},
+	})
+}
+
+// askAll asks for everything as each of the callers.
+func (w *world) askAll(t *testing.T, callers []caller) {
 	asked := 0
-	for _, c := range w.callers(t) {
+	for _, c := range callers {
 		t.Run(c.name, func(t *testing.T) {
 			for _, d := range w.doors(t, c) {
 				for _, line := range w.table {

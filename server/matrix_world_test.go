@@ -39,7 +39,8 @@ type world struct {
 	socket   string
 }
 
-func newWorld(t *testing.T) *world {
+// newWorld returns a node whose guard is changed by alter. nil leaves it as it is, with a cluster behind it.
+func newWorld(t *testing.T, alter func(*auth.Config)) *world {
 	t.Helper()
 	w := &world{file: &auditLines{}, table: readTable(t), root: t.TempDir(), roots: x509.NewCertPool()}
 	w.socket = filepath.Join(w.root, "node.sock")
@@ -54,10 +55,14 @@ func newWorld(t *testing.T) *world {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.guard, err = auth.New(auth.Config{
+		guarding := auth.Config{
 			Material: *material, SocketPath: w.socket, Audit: &leisurely{Log: c.Front.Audit}, Tokens: oneVerb{}, Access: oneVerb{},
 			Log: slog.New(slog.DiscardHandler),
-		})
+		}
+		if alter != nil {
+			alter(&guarding)
+		}
+		w.guard, err = auth.New(guarding)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -44,7 +44,7 @@ func (s *nodeService) GetNode(ctx context.Context, _ *nodev1.GetNodeRequest) (*n
 func (s *nodeService) describe(ctx context.Context) *nodev1.GetNodeResponse {
 	views, revision := s.store.Views()
 	answer := &nodev1.GetNodeResponse{
-		Name: s.site.NodeName, Version: s.facts.Version, StartedAt: timestamppb.New(s.facts.Started),
+		Name: s.site.NodeName, Version: s.facts.Version, KubernetesVersion: node.KubernetesVersion, StartedAt: timestamppb.New(s.facts.Started),
 		Revision: revision, Addresses: s.facts.Addresses, KernelVersion: s.facts.KernelVersion,
 		OsImage: s.facts.OSImage, Architecture: s.facts.Architecture, Pods: s.count(views),
 	}

@@ -129,7 +129,10 @@ func newServices(cfg Config, stopped <-chan struct{}) services {
 	kept := objects{store: state.Store, intake: state.Intake, now: cfg.Now, limit: limit}
 	logs := runs.Logs{Pods: state.Store, Site: state.Site, Files: machine.Logs, Stopped: stopped}
 	return services{
-		manifests: &manifestService{intake: state.Intake, now: cfg.Now, limit: limit},
+		manifests: &manifestService{
+			intake: state.Intake, now: cfg.Now, limit: limit,
+			ahead: foresight{vitals: machine.Vitals, ranking: machine.Ranking, running: running(state.Store)},
+		},
 		pods: &podService{
 			store: state.Store, intake: state.Intake, site: state.Site, render: newRenderers(state.Site),
 			now: cfg.Now, limit: limit, stopped: stopped,

@@ -188,6 +188,7 @@ type Sources struct {
 // certificate in Dirs.Cert.
 type Auth struct {
 	Anonymous    bool
+	OtherTokens  bool // a token that is not of this node's making counts as none; true if the file lets anybody in, as upstream has it
 	ClientCAFile string
 	Mode         AuthMode
 	TLSCertFile  string

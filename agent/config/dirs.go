@@ -1,10 +1,14 @@
 package config
 
-import "path/filepath"
+import (
+	"path/filepath"
+	"strings"
+)
 
 // Dirs are the node's directories. They are absolute.
 type Dirs struct {
 	Root, Cert, PodLogs string
+	RuntimeLink         string // leads to the socket of the built-in runtime; empty for none
 }
 
 // Journal returns the directory of the node's records.
@@ -31,6 +35,9 @@ func (d Dirs) Registries() string { return filepath.Join(d.Root, "registries") }
 // Seccomp returns the directory of the profiles that pods name.
 func (d Dirs) Seccomp() string { return filepath.Join(d.Root, "seccomp") }
 
+// Addresses returns the file with the node's addresses of the last start.
+func (d Dirs) Addresses() string { return filepath.Join(d.Root, "node-addresses") }
+
 // AuditLog returns the file of the audit log, unless --audit-log-path names another.
 func (d Dirs) AuditLog() string { return filepath.Join(d.Root, "audit", "audit.log") }
 
@@ -39,3 +46,25 @@ func (d Dirs) Plugins() string { return filepath.Join(d.Root, "plugins_registry"
 
 // LogLinks returns the directory of links to logs. Log collectors look there.
 func (d Dirs) LogLinks() string { return filepath.Join(filepath.Dir(d.PodLogs), "containers") }
+
+// runtimeLink returns the path at which other programs find the built-in runtime: beside the socket of the node's API.
+func runtimeLink(socket string) string {
+	path := strings.TrimPrefix(socket, "unix://")
+	if path == "" {
+		return ""
+	}
+	return filepath.Join(filepath.Dir(path), "cri.sock")
+}
+
+// leadsToOwnRuntime reports whether an endpoint is the link to the built-in runtime. kubeadm has no other way to name that
+// runtime than by a socket, and writes it into the kubelet's configuration.
+func (d Dirs) leadsToOwnRuntime(endpoint string) bool {
+	plain := func(path string) string {
+		path = strings.TrimPrefix(path, "unix://")
+		if rest, ok := strings.CutPrefix(path, "/var/run/"); ok { // /var/run is /run
+			path = "/run/" + rest
+		}
+		return filepath.Clean(path)
+	}
+	return d.RuntimeLink != "" && endpoint != "" && plain(endpoint) == plain(d.RuntimeLink)
+}

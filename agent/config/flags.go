@@ -39,7 +39,7 @@ type Options struct {
 	Bootstrap        string
 	CloudProvider    string
 	KernelTunables   string
-	Version          bool
+	Version          VersionRequest
 	SecretsKey       string
 	Policy           PolicyFlags
 	Audit            AuditFlags
@@ -55,10 +55,11 @@ func Flags(fs *pflag.FlagSet, o *Options) {
 	fs.SetNormalizeFunc(dashes)
 	fs.StringVar(&o.ConfigFile, "config", "", "configuration `file`: a KubeletConfiguration in YAML or JSON")
 	fs.StringVar(&o.ConfigDir, "config-dir", "", "`directory` of drop-ins (*.conf, sorted) that are merged over the file of --config")
-	fs.BoolVar(&o.Version, "version", false, "print the version and exit")
+	fs.Var(&o.Version, "version", "print the version of Kubernetes and exit; =json adds those of this program and its runtime, =raw prints a Go value")
+	fs.Lookup("version").NoOptDefVal = string(ErrVersion)
 	fs.BoolP("help", "h", false, "print this text and exit")
 	fs.StringVar(&o.HostnameOverride, "hostname-override", "", "`name` of the node (default: the host's name in lower case)")
-	fs.StringVar(&o.NodeIP, "node-ip", "", "`IP` of the node, or one IPv4 and one IPv6 joined by a comma")
+	fs.StringVar(&o.NodeIP, "node-ip", "", "`IP` of the node, or one IPv4 and one IPv6 joined by a comma; 0.0.0.0 or :: for one of that family (default: that of the last start, of the node's name in /etc/hosts or DNS, or of the default route)")
 	fs.StringVar(&o.SandboxImage, "pod-infra-container-image", "", "pause `image` of the built-in runtime (default: the bundled one, or "+DefaultSandboxImage+")")
 	fs.StringVar(&o.ProviderConfig, "image-credential-provider-config", "", "CredentialProviderConfig `file`, or a directory of such files")
 	fs.StringVar(&o.ProviderPrograms, "image-credential-provider-bin-dir", "", "`directory` of the credential provider programs")

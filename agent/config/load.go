@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"net/netip"
 	"os"
@@ -15,11 +14,8 @@ import (
 	"nodal/node/seal"
 )
 
-// ErrHelp and ErrVersion mean that the command line asks for a text instead of a node.
-var (
-	ErrHelp    = pflag.ErrHelp
-	ErrVersion = errors.New("version requested")
-)
+// ErrHelp means that the command line asks for the usage instead of a node.
+var ErrHelp = pflag.ErrHelp
 
 // Load resolves the command line, without the program's name, and the files that it names to a Config.
 func Load(args []string) (*Config, error) {
@@ -27,8 +23,8 @@ func Load(args []string) (*Config, error) {
 	if _, err := parse(&first, args); err != nil {
 		return nil, err
 	}
-	if first.Version {
-		return nil, ErrVersion
+	if first.Version != "" {
+		return nil, first.Version
 	}
 	files, err := loadFiles(first.ConfigFile, first.ConfigDir)
 	if err != nil {
@@ -41,6 +37,8 @@ func Load(args []string) (*Config, error) {
 
 	// This time the flags have the files' values as their defaults.
 	addressGiven := files.Address != ""
+	anybody := files.Authentication.Anonymous.Enabled
+	anonymousByFile := anybody != nil && *anybody
 	o := Options{Kubelet: files}
 	fs, err := parse(&o, args)
 	if err != nil {
@@ -56,6 +54,7 @@ func Load(args []string) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.Auth.OtherTokens = anonymousByFile && c.Auth.Anonymous && !c.Auth.Tokens
 	if driverGiven { // the default is for a runtime that does not report its own
 		c.Runtime.CgroupDriver = c.Cgroups.Driver
 	}
@@ -96,10 +95,15 @@ func resolve(o *Options, addressGiven bool) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	dirs, err := resolveDirs(o)
+	if err != nil {
+		return nil, err
+	}
 	k := &o.Kubelet
 	c := &Config{
 		Node:     Node{Name: name, IPs: ips, Labels: o.NodeLabels, Tunables: resolveTunables(o)},
-		Runtime:  resolveRuntime(o),
+		Runtime:  resolveRuntime(o, dirs),
+		Dirs:     dirs,
 		Cgroups:  resolveCgroups(k),
 		Reserved: resolveReserved(k),
 		Assign:   resolveAssign(k),
@@ -112,9 +116,6 @@ func resolve(o *Options, addressGiven bool) (*Config, error) {
 	}
 	if !o.PodsReachKubelet {
 		c.Runtime.Closed = c.Listen.ports()
-	}
-	if c.Dirs, err = resolveDirs(o); err != nil {
-		return nil, err
 	}
 	if c.Pods, err = resolvePods(o); err != nil {
 		return nil, err
@@ -164,10 +165,12 @@ func resolveDirs(o *Options) (Dirs, error) {
 			return Dirs{}, fmt.Errorf("resolve --cert-dir: %w", err)
 		}
 	}
-	return Dirs{Root: root, Cert: cert, PodLogs: filepath.Clean(o.Kubelet.PodLogsDir)}, nil
+	return Dirs{
+		Root: root, Cert: cert, PodLogs: filepath.Clean(o.Kubelet.PodLogsDir), RuntimeLink: runtimeLink(o.Socket),
+	}, nil
 }
 
-func resolveRuntime(o *Options) Runtime {
+func resolveRuntime(o *Options, dirs Dirs) Runtime {
 	k := &o.Kubelet
 	r := Runtime{
 		Endpoint:       k.ContainerRuntimeEndpoint,
@@ -177,7 +180,10 @@ func resolveRuntime(o *Options) Runtime {
 		ImageEndpoint:  k.ImageServiceEndpoint,
 		RequestTimeout: k.RuntimeRequestTimeout.Duration,
 	}
-	if r.ImageEndpoint == "" {
+	if dirs.leadsToOwnRuntime(r.Endpoint) {
+		r.Endpoint = ""
+	}
+	if r.ImageEndpoint == "" || dirs.leadsToOwnRuntime(r.ImageEndpoint) {
 		r.ImageEndpoint = r.Endpoint
 	}
 	return r

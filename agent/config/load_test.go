@@ -156,6 +156,28 @@ func TestAMemberAsksItsCluster(t *testing.T) {
 	}
 }
 
+func TestOnlyAFileThatLetsAnybodyInHasOtherTokensMeanNothing(t *testing.T) {
+	open := write(t, t.TempDir(), "kubelet.yaml", "authentication: {anonymous: {enabled: true}, webhook: {enabled: false}}\n")
+	closed := write(t, t.TempDir(), "kubelet.yaml", "authentication: {anonymous: {enabled: false}}\n")
+	for _, tc := range []struct {
+		name string
+		args []string
+		want bool
+	}{
+		{"by default", nil, false},
+		{"by the file", []string{"--config=" + open}, true},
+		{"by the file of a member without webhook", []string{"--kubeconfig=/k", "--config=" + open}, true},
+		{"a member asks its cluster", []string{"--kubeconfig=/k", "--config=" + open, "--authentication-token-webhook=true"}, false},
+		{"by a flag alone", []string{"--anonymous-auth=true"}, false},
+		{"by a flag over the file", []string{"--config=" + closed, "--anonymous-auth=true"}, false},
+		{"not by the flag", []string{"--config=" + open, "--anonymous-auth=false"}, false},
+	} {
+		if got := load(t, tc.args...).Auth.OtherTokens; got != tc.want {
+			t.Errorf("%s: got %v, want %v", tc.name, got, tc.want)
+		}
+	}
+}
+
 func TestListen(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -328,6 +350,7 @@ func TestRefused(t *testing.T) {
 		{name: "a node name that is no DNS name", args: []string{"--hostname-override=a_b"}, want: []string{"node name", "a_b"}},
 		{name: "a label that is none", args: []string{"--node-labels=a=b=c"}, want: []string{"--node-labels", "b=c"}},
 		{name: "a DNS server without an address", args: []string{"--cluster-dns=10.0.0.10,dns.test"}, want: []string{"clusterDNS[1]", "dns.test"}},
+		{name: "an address and a family", args: []string{"--node-ip=192.0.2.1,::"}, want: []string{"--node-ip", "alone"}},
 		{name: "two addresses of one family", args: []string{"--node-ip=192.0.2.1,192.0.2.2"}, want: []string{"--node-ip"}},
 		{name: "two faults name both", args: []string{"--port=0", "--max-pods=-1"}, want: []string{"port", "maxPods"}},
 	} {
@@ -372,6 +395,30 @@ func TestAnEmptyKubeconfigIsStandalone(t *testing.T) {
 	load(t, "--kubeconfig=", "--bootstrap-kubeconfig=")
 }
 
+func TestTheSocketOfTheBuiltInRuntimeMeansTheBuiltInRuntime(t *testing.T) {
+	for _, c := range []struct {
+		name             string
+		flags            []string
+		endpoint, images string
+		link             string
+	}{
+		{"no endpoint", nil, "", "", "/run/nodal/cri.sock"},
+		{"the link", []string{"--container-runtime-endpoint=unix:///run/nodal/cri.sock"}, "", "", "/run/nodal/cri.sock"},
+		{"the link by another path", []string{"--container-runtime-endpoint=unix:///var/run/nodal/cri.sock", "--image-service-endpoint=unix:///run/nodal/cri.sock"},
+			"", "", "/run/nodal/cri.sock"},
+		{"another runtime", []string{"--container-runtime-endpoint=unix:///run/containerd/containerd.sock"},
+			"unix:///run/containerd/containerd.sock", "unix:///run/containerd/containerd.sock", "/run/nodal/cri.sock"},
+		{"beside another socket", []string{"--socket=/run/a/node.sock", "--container-runtime-endpoint=unix:///run/nodal/cri.sock"},
+			"unix:///run/nodal/cri.sock", "unix:///run/nodal/cri.sock", "/run/a/cri.sock"},
+		{"no socket", []string{"--socket="}, "", "", ""},
+	} {
+		got := load(t, c.flags...)
+		if r := got.Runtime; r.Endpoint != c.endpoint || r.ImageEndpoint != c.images || got.Dirs.RuntimeLink != c.link {
+			t.Errorf("%s: got %q, %q and the link %q, want %q, %q and %q", c.name, r.Endpoint, r.ImageEndpoint, got.Dirs.RuntimeLink, c.endpoint, c.images, c.link)
+		}
+	}
+}
+
 func TestTextsInsteadOfANode(t *testing.T) {
 	for _, tc := range []struct {
 		args []string
@@ -380,6 +427,8 @@ func TestTextsInsteadOfANode(t *testing.T) {
 		{[]string{"--help"}, ErrHelp},
 		{[]string{"-h"}, ErrHelp},
 		{[]string{"--version"}, ErrVersion},
+		{[]string{"--version=raw"}, ErrVersionRaw},
+		{[]string{"--version=json"}, ErrVersionJSON},
 	} {
 		if _, err := Load(tc.args); !errors.Is(err, tc.want) {
 			t.Errorf("Load(%q) = %v, want %v", tc.args, err, tc.want)

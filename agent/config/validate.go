@@ -151,7 +151,7 @@ func validNodeName(name string) error {
 	return nil
 }
 
-// nodeIPs parses one address, or one of each family joined by a comma.
+// nodeIPs parses one address, which may stand for its family, or one of each family joined by a comma.
 func nodeIPs(list string) ([]netip.Addr, error) {
 	if list == "" {
 		return nil, nil
@@ -163,6 +163,9 @@ func nodeIPs(list string) ([]netip.Addr, error) {
 			return nil, fmt.Errorf("parse --node-ip: %w", err)
 		}
 		ips = append(ips, ip)
+	}
+	if len(ips) == 2 && slices.ContainsFunc(ips, netip.Addr.IsUnspecified) {
+		return nil, errors.New("parse --node-ip: 0.0.0.0 and :: have to stand alone")
 	}
 	if len(ips) > 2 || len(ips) == 2 && ips[0].Is4() == ips[1].Is4() {
 		return nil, errors.New("parse --node-ip: want one address, or one IPv4 and one IPv6")

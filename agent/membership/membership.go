@@ -76,6 +76,11 @@ func (m *Membership) read() (*rest.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read --kubeconfig %s: %w", c.Kubeconfig, err)
 	}
+	if _, renewable := certificate.Of(api); c.Rotate && !renewable {
+		if err := certificate.ClientIn(m.config.CertDir).Adopt(api, time.Now()); err != nil {
+			return nil, err
+		}
+	}
 	if pair, ok := certificate.Of(api); ok {
 		valid, err := pair.Valid(time.Now())
 		if err != nil {
@@ -169,7 +174,7 @@ func (m *Membership) keepCertificate(
 	}
 	pair, ok := certificate.Of(api)
 	if !ok {
-		c.Log.Warn("the client certificate will not be renewed: it must be in one file with its key",
+		c.Log.Warn("rotateCertificates has no effect: the kubeconfig holds no client certificate",
 			"kubeconfig", c.Cluster.Kubeconfig)
 		return nil
 	}

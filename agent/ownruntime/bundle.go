@@ -19,7 +19,7 @@ const UnpackCommand = "unpack-runtime"
 func Config(dirs config.Dirs, settings config.Runtime, log *slog.Logger) hostruntime.Config {
 	c := hostruntime.Config{
 		RootDir: dirs.Root, SandboxImage: settings.SandboxImage,
-		CgroupDriver: settings.CgroupDriver, Log: log,
+		CgroupDriver: settings.CgroupDriver, Link: dirs.RuntimeLink, Log: log,
 	}
 	if archive, index, ok := embedded.Bundle(); ok {
 		c.Archive, c.Index = archive, index
@@ -38,7 +38,8 @@ func network(c hostruntime.Config, settings config.Runtime, source podnet.Source
 	})
 }
 
-// Clean removes everything of a node's runtime from the machine. The agent must not be running.
+// Clean removes everything of a node's runtime from the machine, the link to its socket included. The agent must not be
+// running.
 func Clean(ctx context.Context, dirs config.Dirs) error {
 	return hostruntime.Clean(ctx, Config(dirs, config.Runtime{}, slog.New(slog.DiscardHandler)))
 }

@@ -2,6 +2,7 @@
 // certificate and, if configured, the serving certificate.
 //
 //	bootstrap.go   the first certificate, by a credential that may request one and nothing else
+//	adopt.go       the first certificate, from the kubeconfig that brings it along
 //	keep.go        renewals
 //	wanted.go      the purpose of a certificate, and the request for it
 //	request.go     sends the request and waits until it is approved

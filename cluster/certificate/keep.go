@@ -48,11 +48,15 @@ type Keeper struct {
 // notice by themselves.
 func (k Keeper) Run(ctx context.Context) error {
 	alarm := retry.NewAlarm(time.Now)
+	var soonest time.Time
 	for {
 		retry.Until(ctx, k.Log, "cannot renew the "+k.Wanted.String()+" yet", mostPause, func(ctx context.Context) error {
 			due, err := k.Pair.due(k.Wanted)
 			if err != nil {
 				return err
+			}
+			if due.Before(soonest) {
+				due = soonest
 			}
 			if err := alarm.Sleep(ctx, time.Until(due)); err != nil {
 				return err
@@ -63,6 +67,8 @@ func (k Keeper) Run(ctx context.Context) error {
 			return err
 		}
 		k.Log.Info("received a new " + k.Wanted.String())
+		// A signer may date a certificate back by more than it is to last. Most of its life is then over at once.
+		soonest = time.Now().Add(time.Until(k.Pair.Expires()) / 10)
 	}
 }
 

@@ -1,11 +1,27 @@
 package certificate
 
 import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"io"
+	"log/slog"
+	"math/big"
+	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	certificatesv1 "k8s.io/api/certificates/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 )
 
@@ -16,6 +32,62 @@ users: [{name: u, user: {token: t}}]
 contexts: [{name: x, context: {cluster: c, user: u}}]
 current-context: x
 `
+
+// signer is an API server that issues what is requested at once, and dates it back.
+type signer struct {
+	t      *testing.T
+	issued []time.Time
+	enough func()
+}
+
+func (s *signer) RoundTrip(r *http.Request) (*http.Response, error) {
+	s.issued = append(s.issued, time.Now())
+	if len(s.issued) > 100 {
+		s.enough()
+		return nil, errors.New("that was enough")
+	}
+	asked := &certificatesv1.CertificateSigningRequest{}
+	if err := json.NewDecoder(r.Body).Decode(asked); err != nil {
+		return nil, err
+	}
+	block, _ := pem.Decode(asked.Spec.Request)
+	request, err := x509.ParseCertificateRequest(block.Bytes)
+	if err != nil {
+		return nil, err
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(10 * time.Minute)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, request.PublicKey, key)
+	if err != nil {
+		return nil, err
+	}
+	asked.TypeMeta = metav1.TypeMeta{APIVersion: certificatesv1.SchemeGroupVersion.String(), Kind: "CertificateSigningRequest"}
+	asked.Status.Certificate = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	text, err := json.Marshal(asked)
+	return &http.Response{
+		StatusCode: http.StatusCreated, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(bytes.NewReader(text)), Request: r,
+	}, err
+}
+
+func TestACertificateThatIsDatedBackIsNotRenewedWithoutEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		api := &signer{t: t, enough: cancel}
+		err := Keeper{
+			Wanted: Wanted{NodeName: "n"}, Pair: ClientIn(t.TempDir()), Log: slog.New(slog.DiscardHandler),
+			Way:  func() (*rest.Config, error) { return &rest.Config{Host: "https://cluster", Transport: api}, nil },
+			Tell: func(time.Duration, error) {},
+		}.Run(ctx)
+		if err == nil || len(api.issued) < 6 || len(api.issued) > 70 {
+			t.Errorf("got %d certificates of ten minutes in an hour, %v, want one each minute at most", len(api.issued), err)
+		}
+	})
+}
 
 func TestACertificateThatHasRunOutAsksForNoOther(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "joining.conf")

@@ -74,6 +74,7 @@ func (a *authority) next(
 	ctx context.Context, seen *certificatesv1.CertificateSigningRequest,
 ) (*certificatesv1.CertificateSigningRequest, error) {
 	options := metav1.ListOptions{
+		Watch:         true,
 		FieldSelector: fields.OneTermEqualSelector("metadata.name", seen.Name).String(), ResourceVersion: seen.ResourceVersion,
 	}
 	changes, err := a.client.Get().Resource(resource).VersionedParams(&options, a.codec).Watch(ctx)

@@ -33,7 +33,10 @@ type nodeObject struct {
 	imagesAt  time.Time
 }
 
-// register creates the Node object, or updates the labels of the existing one.
+// annotationVersion is the version of the node's program. The Node object's own field is that of Kubernetes.
+const annotationVersion = "nodal.node/version"
+
+// register creates the Node object, or updates the labels and annotations of the existing one.
 func (n *nodeObject) register(ctx context.Context) error {
 	info, err := n.node.GetNode(ctx, &nodev1.GetNodeRequest{})
 	if err != nil {
@@ -53,20 +56,20 @@ func (n *nodeObject) register(ctx context.Context) error {
 	return n.label(ctx, info, found)
 }
 
-// label gives the Node object this node's labels. A label that the cluster refuses is logged: the node can do
+// label gives the Node object this node's labels and annotations. What the cluster refuses is logged: the node can do
 // without it.
 func (n *nodeObject) label(ctx context.Context, info *nodev1.GetNodeResponse, found *corev1.Node) error {
-	missing := map[string]string{}
-	for name, value := range n.labels(info) {
-		if found.Labels[name] != value {
-			missing[name] = value
-		}
+	missing := map[string]map[string]string{}
+	if labels := differing(n.labels(info), found.Labels); len(labels) > 0 {
+		missing["labels"] = labels
+	}
+	if annotations := differing(annotations(info), found.Annotations); len(annotations) > 0 {
+		missing["annotations"] = annotations
 	}
 	if len(missing) == 0 {
 		return nil
 	}
-	change := map[string]any{"metadata": map[string]any{"labels": missing}}
-	err := n.cluster.patchNode(ctx, n.config.NodeName, change)
+	err := n.cluster.patchNode(ctx, n.config.NodeName, map[string]any{"metadata": missing})
 	if rejected(err) {
 		n.log.Error("the cluster refuses labels of the node", "labels", missing, "err", err)
 		return nil
@@ -81,7 +84,7 @@ func (n *nodeObject) label(ctx context.Context, info *nodev1.GetNodeResponse, fo
 func (n *nodeObject) create(ctx context.Context, info *nodev1.GetNodeResponse) error {
 	n.lookAtImages(ctx)
 	made := &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: n.config.NodeName, Labels: n.labels(info)},
+		ObjectMeta: metav1.ObjectMeta{Name: n.config.NodeName, Labels: n.labels(info), Annotations: annotations(info)},
 		Spec:       corev1.NodeSpec{ProviderID: n.config.ProviderID, Taints: n.config.Taints},
 		Status:     n.status(info),
 	}
@@ -129,6 +132,25 @@ func (n *nodeObject) labels(info *nodev1.GetNodeResponse) map[string]string {
 	}
 	maps.Copy(labels, n.config.Labels)
 	return labels
+}
+
+// annotations returns the node's annotations.
+func annotations(info *nodev1.GetNodeResponse) map[string]string {
+	if info.GetVersion() == "" {
+		return nil
+	}
+	return map[string]string{annotationVersion: info.GetVersion()}
+}
+
+// differing returns the entries of wanted that are missing in found, or have another value there.
+func differing(wanted, found map[string]string) map[string]string {
+	missing := map[string]string{}
+	for name, value := range wanted {
+		if there, ok := found[name]; !ok || there != value {
+			missing[name] = value
+		}
+	}
+	return missing
 }
 
 // run keeps the status of the Node object true until the context ends.

@@ -108,6 +108,27 @@ func TestLabelsThatTheClusterForbidsKeepNoNodeOut(t *testing.T) {
 	}
 }
 
+func TestTheNodeShowsKubernetesVersionAndItsOwnInAnAnnotation(t *testing.T) {
+	p, written, _ := placed(t, Config{}, &corev1.Node{ObjectMeta: metav1.ObjectMeta{
+		Labels: map[string]string{"disk": "ssd"}, Annotations: map[string]string{annotationVersion: "older"},
+	}}, http.StatusOK)
+	info := p.node.(described).info
+	info.Version, info.KubernetesVersion = "v0.1-3-gabcdef", "v1.37.0"
+	if err := p.register(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{`PATCH {"metadata":{"annotations":{"nodal.node/version":"v0.1-3-gabcdef"}}}`}
+	if !slices.Equal(*written, want) {
+		t.Errorf("the cluster is asked %q, want %q", *written, want)
+	}
+	if got := p.status(info).NodeInfo.KubeletVersion; got != "v1.37.0" {
+		t.Errorf("the Node object says %q, want v1.37.0", got)
+	}
+	if got := p.status(&nodev1.GetNodeResponse{Version: "d81874f"}).NodeInfo.KubeletVersion; got != "d81874f" {
+		t.Errorf("of a node that does not know Kubernetes' version: got %q, want its own", got)
+	}
+}
+
 func TestWhatTurnsOnANodeIsTold(t *testing.T) {
 	p, _, told := placed(t, Config{StatusAtMost: time.Hour}, nil, http.StatusOK)
 	node := p.node.(described)

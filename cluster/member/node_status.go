@@ -72,7 +72,7 @@ func (n *nodeObject) status(info *nodev1.GetNodeResponse) corev1.NodeStatus {
 		NodeInfo: corev1.NodeSystemInfo{
 			MachineID: info.GetMachineId(), BootID: info.GetBootId(), SystemUUID: info.GetSystemUuid(),
 			KernelVersion: info.GetKernelVersion(), OSImage: info.GetOsImage(), OperatingSystem: "linux", Architecture: info.GetArchitecture(),
-			KubeletVersion:          info.GetVersion(),
+			KubeletVersion:          cmp.Or(info.GetKubernetesVersion(), info.GetVersion()), // an older node tells only its own
 			ContainerRuntimeVersion: info.GetRuntime().GetName() + "://" + info.GetRuntime().GetVersion(),
 		},
 	}

@@ -37,10 +37,11 @@ func run(args []string, stdout, stderr io.Writer) int {
 	case errors.Is(err, config.ErrHelp):
 		fmt.Fprint(stdout, config.Usage())
 		return 0
-	case errors.Is(err, config.ErrVersion):
-		fmt.Fprintln(stdout, command.Version(version))
-		return 0
 	case err != nil:
+		if asked, ok := errors.AsType[config.VersionRequest](err); ok {
+			fmt.Fprintln(stdout, command.Version(asked, version))
+			return 0
+		}
 		fmt.Fprintln(stderr, "kubelet:", err)
 		return 2
 	}

@@ -2,11 +2,9 @@ package machine
 
 import (
 	"maps"
-	"net/netip"
 	"os"
 	"reflect"
 	"runtime"
-	"slices"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -116,22 +114,5 @@ func TestThisMachineHasAllRequiredFacts(t *testing.T) {
 	}
 	if disk, err := DiskSize(t.TempDir()); err != nil || disk <= 0 {
 		t.Errorf("a disk of %d bytes, %v", disk, err)
-	}
-}
-
-func TestFirstGlobalAddressOfEachFamilyIsTheMachines(t *testing.T) {
-	for _, c := range []struct{ all, want []string }{
-		{nil, []string{"127.0.0.1"}},
-		{[]string{"fe80::1", "169.254.0.1"}, []string{"127.0.0.1"}},
-		{[]string{"fd00::1", "10.0.0.1", "10.0.0.2", "fd00::2"}, []string{"10.0.0.1", "fd00::1"}},
-		{[]string{"fd00::1"}, []string{"fd00::1"}},
-	} {
-		var all []netip.Addr
-		for _, a := range c.all {
-			all = append(all, netip.MustParseAddr(a))
-		}
-		if got := firstOfEach(all); !slices.Equal(got, c.want) {
-			t.Errorf("of %q: got %q, want %q", c.all, got, c.want)
-		}
 	}
 }

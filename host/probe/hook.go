@@ -11,7 +11,7 @@ import (
 	"nodal/node"
 )
 
-const hookAgent = "kube-lifecycle/1.37"
+const hookAgent = "kube-lifecycle/" + node.KubernetesMinor
 
 var (
 	errNoHook    = errors.New("there is nothing to run: hooks have no tcpSocket")

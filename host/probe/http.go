@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	userAgent     = "kube-probe/1.37" // access logs are filtered by it
+	userAgent     = "kube-probe/" + node.KubernetesMinor // access logs are filtered by it
 	mostBody      = 10 << 10
 	mostHeaders   = 1 << 20
 	mostRedirects = 10
@@ -62,7 +62,7 @@ func (r reach) get(ctx context.Context, probe node.Probe, timeout time.Duration)
 	case status < 200 || status >= 400:
 		return fails("%s answered %s", what, response.Status)
 	case status >= 300:
-		return answer{passing, what + " answered with a redirect to " + cmp.Or(response.Header.Get("Location"), "nowhere") + ", which is not followed"}
+		return answer{passing, "Probe terminated redirects: " + what + " answered with a redirect to " + cmp.Or(response.Header.Get("Location"), "nowhere") + ", which is not followed"}
 	}
 	return answer{verdict: passing}
 }

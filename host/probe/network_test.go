@@ -120,7 +120,7 @@ func TestHTTP(t *testing.T) {
 			want: answer{nothing, `find port "wob" among the container's ports: not found`}},
 		{name: "a redirect to the same host is followed", get: corev1.HTTPGetAction{Path: "/home"}, want: answer{verdict: passing}},
 		{name: "one to another host is not, and is a success with a warning", get: corev1.HTTPGetAction{Path: "/away"},
-			want: answer{passing, "GET http://127.0.0.1:PORT/away answered with a redirect to http://127.0.0.2/200, which is not followed"}},
+			want: answer{passing, "Probe terminated redirects: GET http://127.0.0.1:PORT/away answered with a redirect to http://127.0.0.2/200, which is not followed"}},
 		{name: "a redirect without end is a failure", get: corev1.HTTPGetAction{Path: "/round"}, want: fails("GET http://127.0.0.1:PORT/round: too many redirects")},
 		{name: "a server that takes too long", get: corev1.HTTPGetAction{Path: "/slow"}, want: fails("GET http://127.0.0.1:PORT/slow: no answer within 1s")},
 		{name: "an endless body is not read to its end", get: corev1.HTTPGetAction{Path: "/endless"}, want: answer{verdict: passing}},

@@ -37,7 +37,7 @@ func Clean(ctx context.Context, c Config) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	if err := l.clean(ctx, c.Network); err != nil {
+	if err := errors.Join(l.unlink(c.Link), l.clean(ctx, c.Network)); err != nil {
 		return fmt.Errorf("clean the runtime: %w", err)
 	}
 	return nil

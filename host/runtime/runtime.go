@@ -19,6 +19,7 @@ import (
 type Config struct {
 	RootDir  string // of the node; the runtime has a directory below it
 	StateDir string // for what does not survive a reboot; DefaultStateDir if empty
+	Link     string // leads to containerd's socket, for programs that cannot know its path; empty for none
 
 	// Archive and Index are the bundle that the build brought along. Without them the programs of the host serve.
 	Archive, Index []byte
@@ -96,6 +97,11 @@ func Start(ctx context.Context, c Config) (*Runtime, error) {
 			err = errors.Join(why, err)
 		}
 		return nil, errors.Join(err, r.giveUp(ctx), r.Close())
+	}
+	if c.Link != "" {
+		if err := l.link(c.Link); err != nil {
+			c.Log.Warn("other programs do not find the runtime at its usual path", "err", err)
+		}
 	}
 	return r, nil
 }

@@ -191,3 +191,21 @@ func (p Pressure) Gap(s Signal) (gap int64, bounded bool) {
 	}
 	return gap, bounded
 }
+
+// With returns the rules that hold now and would not if so much more were used, the most urgent first.
+func (p Pressure) With(more corev1.ResourceList) []Crossing {
+	var all []Crossing
+	for _, rule := range p.Rules {
+		wanted := more[Lacks(rule.Signal)]
+		signal, read := p.Signal(rule.Signal)
+		if !read || wanted.Sign() <= 0 || p.Crossed(rule) != nil {
+			continue
+		}
+		signal.Left -= wanted.Value()
+		if least := rule.Least.amount(signal.Capacity); least > 0 && signal.Left < least {
+			all = append(all, Crossing{Rule: rule, Signal: signal, Least: least})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Crossing) int { return cmp.Compare(urgency(a.Rule.Signal), urgency(b.Rule.Signal)) })
+	return all
+}

@@ -117,3 +117,36 @@ func TestTheGapIsToTheHighestThreshold(t *testing.T) {
 		t.Error("a threshold of nothing bounds memory")
 	}
 }
+
+func TestWhatWouldBeUsedBesidesCrossesRules(t *testing.T) {
+	p := Pressure{
+		Reading: Reading{Signals: []Signal{
+			{Name: MemoryAvailable, Left: 100, Capacity: 1000}, {Name: NodeFsAvailable, Left: 90, Capacity: 1000}, {Name: PIDAvailable, Left: 1, Capacity: 10},
+		}},
+		Rules: []Rule{
+			{Signal: NodeFsAvailable, Least: amountOf(50)}, {Signal: MemoryAvailable, Least: amountOf(50)},
+			{Signal: PIDAvailable, Least: amountOf(2)}, {Signal: ImageFsAvailable, Least: amountOf(50)},
+		},
+		Crossings: []Crossing{{Rule: Rule{Signal: PIDAvailable}}},
+	}
+	for _, c := range []struct {
+		name         string
+		memory, disk int64
+		want         string
+	}{
+		{"nothing", 0, 0, ""},
+		{"as much as is left above the threshold", 50, 40, ""},
+		{"more memory", 51, 0, "memory.available<50 for 0s"},
+		{"more of both, the most urgent first", 51, 41, "memory.available<50 for 0s, nodefs.available<50 for 0s"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			more := corev1.ResourceList{
+				corev1.ResourceMemory:           *resource.NewQuantity(c.memory, resource.BinarySI),
+				corev1.ResourceEphemeralStorage: *resource.NewQuantity(c.disk, resource.BinarySI),
+			}
+			if got := outline(p.With(more)); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}

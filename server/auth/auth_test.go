@@ -2,6 +2,7 @@ package auth
 
 import (
 	"bytes"
+	"context"
 	"crypto/x509"
 	"log/slog"
 	"net/http"
@@ -124,6 +125,7 @@ func TestIdentify(t *testing.T) {
 	}
 	refused := expect{}
 	anonymous := func(c *Config) { c.Anonymous = true }
+	others := func(c *Config) { c.Anonymous, c.OtherTokens = true, true }
 	cases := []struct {
 		name   string
 		config func(*Config)
@@ -141,6 +143,26 @@ func TestIdentify(t *testing.T) {
 			expect{"viewer", "token", RoleViewer}},
 		{"a wrong token is refused though anonymous is on", anonymous,
 			func(f *fixture) evidence { return evidence{authorization: "Bearer nodal_wrong"} }, refused},
+		{"another's token is refused though anonymous is on", anonymous,
+			func(f *fixture) evidence { return evidence{authorization: "Bearer of-a-cluster"} }, refused},
+		{"another's token is none, where that is on", others,
+			func(f *fixture) evidence { return evidence{authorization: "Bearer of-a-cluster"} },
+			expect{"system:anonymous", "anonymous", RoleNone}},
+		{"a wrong token of a node is refused there too", others,
+			func(f *fixture) evidence { return evidence{authorization: "Bearer nodal_wrong"} }, refused},
+		{"a right token counts there too", others,
+			func(f *fixture) evidence { return evidence{authorization: "Bearer " + f.token(t, RoleViewer)} },
+			expect{"viewer", "token", RoleViewer}},
+		{"a certificate of an unknown authority is refused there too", others,
+			func(*fixture) evidence { return evidence{certs: unknownChain, authorization: "Bearer of-a-cluster"} }, refused},
+		{"another's token is none beside a right certificate", others,
+			func(f *fixture) evidence {
+				return evidence{certs: chain(t, filepath.Join(f.root, "credentials", "operator")), authorization: "Bearer of-a-cluster"}
+			}, expect{"operator", "certificate", RoleOperator}},
+		{"another's token is none and anonymous is off", func(c *Config) { c.OtherTokens = true },
+			func(f *fixture) evidence { return evidence{authorization: "Bearer of-a-cluster"} }, refused},
+		{"a token is refused if a cluster is asked and does not know it", func(c *Config) { others(c); c.Tokens = knowsNone{} },
+			func(f *fixture) evidence { return evidence{authorization: "Bearer of-a-cluster"} }, refused},
 		{"a token cut short is refused", nil,
 			func(f *fixture) evidence {
 				return evidence{authorization: "Bearer " + f.token(t, RoleAdmin)[:40]}
@@ -195,6 +217,13 @@ func TestIdentify(t *testing.T) {
 			}
 		})
 	}
+}
+
+// knowsNone is a cluster without tokens.
+type knowsNone struct{}
+
+func (knowsNone) Review(context.Context, string) (Identity, bool, error) {
+	return Identity{}, false, nil
 }
 
 func tokenHash(t *testing.T, f *fixture) string {

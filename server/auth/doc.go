@@ -12,7 +12,9 @@
 //
 // The ways are tried in that order and the first success wins. A wrong credential is
 // an error even where anonymous callers are welcome: a caller that meant to be known
-// must not silently become another.
+// must not silently become another. There is one exception, which is upstream's: where the
+// configuration file lets anonymous callers in and no cluster knows tokens, a token that is not
+// of the node's making counts as none.
 //
 // # Roles
 //

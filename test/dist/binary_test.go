@@ -101,8 +101,11 @@ func TestTheBinaryIsSmall(t *testing.T) {
 
 func TestTheBinaryPrintsItsVersionAndItsRuntimes(t *testing.T) {
 	eachBinary(t, func(t *testing.T, b binaryFile) {
-		got := b.says(t, "--version")
-		for _, want := range []string{"nodal kubelet " + os.Getenv(versionEnv) + " with ", "containerd v", "runc v", "cni v"} {
+		if got := b.says(t, "--version"); !strings.HasPrefix(got, "Kubernetes v1.") {
+			t.Errorf("got %q, want upstream's words", got)
+		}
+		got := b.says(t, "--version=json")
+		for _, want := range []string{`"kubelet": "` + os.Getenv(versionEnv) + `"`, `"containerd": "v`, `"runc": "v`, `"cni": "v`} {
 			if !strings.Contains(got, want) {
 				t.Errorf("got %q, want %q in it", got, want)
 			}

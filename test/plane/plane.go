@@ -78,8 +78,8 @@ func Start(ctx context.Context, c Config) (*Plane, error) {
 	return p, p.awaitReady(ctx)
 }
 
-// StartControllers runs the scheduler and the controllers.
-func (p *Plane) StartControllers() error {
+// StartControllers runs the scheduler, and the controllers with additional flags.
+func (p *Plane) StartControllers(flags ...string) error {
 	admin, err := p.Kubeconfig(Admin)
 	if err != nil {
 		return err
@@ -87,9 +87,9 @@ func (p *Plane) StartControllers() error {
 	if _, err := p.run("kube-scheduler", "--kubeconfig", admin, "--leader-elect=false", "--secure-port", "0"); err != nil {
 		return err
 	}
-	_, err = p.run("kube-controller-manager", "--kubeconfig", admin, "--leader-elect=false", "--secure-port", "0",
+	_, err = p.run("kube-controller-manager", append([]string{"--kubeconfig", admin, "--leader-elect=false", "--secure-port", "0",
 		"--service-account-private-key-file", p.File("sa.key"), "--root-ca-file", p.File("certs/apiserver.crt"),
-		"--cluster-signing-cert-file", p.ClientCA(), "--cluster-signing-key-file", p.File("clients.key"))
+		"--cluster-signing-cert-file", p.ClientCA(), "--cluster-signing-key-file", p.File("clients.key")}, flags...)...)
 	return err
 }
 

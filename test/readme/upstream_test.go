@@ -29,7 +29,7 @@ func TestUpstreamsCommandLineIsAccepted(t *testing.T) {
 	}
 	// With --version the kubelet reads the flags and starts nothing.
 	out, err := exec.Command(kubelet, append(args, "--version")...).CombinedOutput()
-	if err != nil || !strings.HasPrefix(string(out), "nodal kubelet") {
+	if err != nil || !strings.HasPrefix(string(out), "Kubernetes v1.") {
 		t.Errorf("kubelet %s --version: %v\n%s", strings.Join(args, " "), err, out)
 	}
 	out, err = exec.Command(kubelet, append(args, "--no-such-flag", "--version")...).CombinedOutput()

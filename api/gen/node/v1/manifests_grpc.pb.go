@@ -34,7 +34,8 @@ type ManifestsServiceClient interface {
 	// Apply makes the bundle the desired state of its pods and objects. Applying it again
 	// changes nothing.
 	Apply(ctx context.Context, in *ApplyRequest, opts ...grpc.CallOption) (*ApplyResponse, error)
-	// Plan returns what Apply would do, and changes nothing. It is not for viewers: a plan
+	// Plan returns what Apply would do, and changes nothing. It warns of the first pod whose requests
+	// would bring the node to evict pods, and names the one that would go. It is not for viewers: a plan
 	// without changes would confirm a guess at a hidden value.
 	Plan(ctx context.Context, in *PlanRequest, opts ...grpc.CallOption) (*PlanResponse, error)
 	// Delete deletes the pods and objects that the bundle names. The answer leaves out those
@@ -90,7 +91,8 @@ type ManifestsServiceServer interface {
 	// Apply makes the bundle the desired state of its pods and objects. Applying it again
 	// changes nothing.
 	Apply(context.Context, *ApplyRequest) (*ApplyResponse, error)
-	// Plan returns what Apply would do, and changes nothing. It is not for viewers: a plan
+	// Plan returns what Apply would do, and changes nothing. It warns of the first pod whose requests
+	// would bring the node to evict pods, and names the one that would go. It is not for viewers: a plan
 	// without changes would confirm a guess at a hidden value.
 	Plan(context.Context, *PlanRequest) (*PlanResponse, error)
 	// Delete deletes the pods and objects that the bundle names. The answer leaves out those

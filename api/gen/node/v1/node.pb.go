@@ -116,8 +116,9 @@ func (*GetNodeRequest) Descriptor() ([]byte, []int) {
 }
 
 type GetNodeResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The version of the program.
 	Version       string                 `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"`
 	StartedAt     *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=started_at,json=startedAt,proto3" json:"started_at,omitempty"`
 	Revision      int64                  `protobuf:"varint,4,opt,name=revision,proto3" json:"revision,omitempty"`
@@ -145,9 +146,11 @@ type GetNodeResponse struct {
 	// keeps from the node.
 	Warnings []*SettingWarning `protobuf:"bytes,20,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	// The key that seals Secrets in the node's records.
-	SecretsKey    *SecretsKey `protobuf:"bytes,21,opt,name=secrets_key,json=secretsKey,proto3" json:"secrets_key,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	SecretsKey *SecretsKey `protobuf:"bytes,21,opt,name=secrets_key,json=secretsKey,proto3" json:"secrets_key,omitempty"`
+	// The version of Kubernetes whose API the node implements, such as v1.37.0. A cluster shows it as the kubelet's.
+	KubernetesVersion string `protobuf:"bytes,22,opt,name=kubernetes_version,json=kubernetesVersion,proto3" json:"kubernetes_version,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *GetNodeResponse) Reset() {
@@ -325,6 +328,13 @@ func (x *GetNodeResponse) GetSecretsKey() *SecretsKey {
 		return x.SecretsKey
 	}
 	return nil
+}
+
+func (x *GetNodeResponse) GetKubernetesVersion() string {
+	if x != nil {
+		return x.KubernetesVersion
+	}
+	return ""
 }
 
 // SecretsKey describes the key that seals Secrets on the disk.
@@ -2222,7 +2232,7 @@ var File_node_v1_node_proto protoreflect.FileDescriptor
 const file_node_v1_node_proto_rawDesc = "" +
 	"\n" +
 	"\x12node/v1/node.proto\x12\anode.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x14node/v1/access.proto\"\x10\n" +
-	"\x0eGetNodeRequest\"\xbb\b\n" +
+	"\x0eGetNodeRequest\"\xea\b\n" +
 	"\x0fGetNodeResponse\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x129\n" +
@@ -2252,7 +2262,8 @@ const file_node_v1_node_proto_rawDesc = "" +
 	"swap_bytes\x18\x13 \x01(\x03R\tswapBytes\x123\n" +
 	"\bwarnings\x18\x14 \x03(\v2\x17.node.v1.SettingWarningR\bwarnings\x124\n" +
 	"\vsecrets_key\x18\x15 \x01(\v2\x13.node.v1.SecretsKeyR\n" +
-	"secretsKey\x1a;\n" +
+	"secretsKey\x12-\n" +
+	"\x12kubernetes_version\x18\x16 \x01(\tR\x11kubernetesVersion\x1a;\n" +
 	"\rCapacityEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a>\n" +
