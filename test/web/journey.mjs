@@ -377,6 +377,8 @@ await story(async ({ context, page, origin, step }) => {
   await step("what has no use any more is listed before it goes", async () => {
     await page.getByRole("link", { name: "Node", exact: true }).click();
     await page.getByRole("heading", { name: "Garbage" }).waitFor();
+    await page.getByText("What the node keeps of them").click();
+    await page.locator(".garbage-list").first().or(page.getByText("The node keeps no logs now.")).waitFor();
     await page.getByText("What has no use any more").click();
     const image = page.locator(".garbage-list tr", { hasText: IMAGE });
     await image.getByText("no container and no pod uses it").waitFor();

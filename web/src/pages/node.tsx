@@ -6,6 +6,7 @@ import { Conditions } from "../parts/conditions";
 import { EventList } from "../parts/events";
 import { Fact } from "../parts/fact";
 import { GarbageSection } from "../parts/garbage";
+import { KeptLogsSection } from "../parts/kept_logs";
 import { Gauges } from "../parts/gauges";
 import { HealthIcon } from "../parts/icons";
 import { PodLink } from "../parts/pod_link";
@@ -48,6 +49,7 @@ export function NodePage() {
           <PodStates />
           <Trouble />
           <Busiest pods={usage.latest?.pods} />
+          <KeptLogsSection />
           <GarbageSection />
           <LastEvents />
         </div>

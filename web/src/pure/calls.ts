@@ -1,6 +1,6 @@
 // The calls of the page to the node. Pages perform these and show the same calls as commands, so
 // the commands are always right.
-import type { Pod } from "../api/gen";
+import type { LogOfRun, Pod } from "../api/gen";
 import type { Container } from "../api/kube";
 import { quote } from "./shell";
 import type { KindInfo } from "./kinds";
@@ -86,6 +86,8 @@ export function deletePod(pod: ThisPod, seconds: string): Call {
   };
 }
 
+export const listLogs = () => read("/v1/logs", "LogsService/ListLogs", "");
+
 export interface LogPart {
   previous?: boolean;
   follow?: boolean;
@@ -93,6 +95,15 @@ export interface LogPart {
   tailLines?: number;
   sinceSeconds?: number;
   sinceTime?: string;
+}
+
+/** readRun reads the log of one run, of a deleted pod too. kubectl cannot name one. */
+export function readRun(log: LogOfRun): Call {
+  const { uid, container, attempt, kept } = log;
+  const part = { uid, attempt: attempt ?? 0, ...(kept && { kept }) };
+  const query = new URLSearchParams(Object.entries(part).map(([key, value]) => [key, String(value)]));
+  const path = `${podPath(log)}/containers/${container}/logs?${query}`;
+  return { ...read(path, "LogsService/ReadLogs", "", { ...named(log), container, ...part }), stream: true };
 }
 
 export function readLogs(pod: Named, container: string, part: LogPart): Call {
