@@ -5,11 +5,14 @@ import (
 	"time"
 
 	"nodal/agent/cgroups"
+	"nodal/agent/record"
+	"nodal/agent/state"
 	"nodal/host/cgroup"
 	"nodal/host/stats"
 	"nodal/host/usage"
 	"nodal/node"
 	"nodal/reconciler"
+	"nodal/server"
 )
 
 // gauges measure what is used, and how the node is.
@@ -17,6 +20,7 @@ type gauges struct {
 	meter   *usage.Meter     // of the disk, by pods
 	figures *stats.Collector // of what the node and its pods use
 	vitals  *reconciler.Vitals
+	past    *record.Recorder // of what was used; nil if nothing is recorded
 }
 
 // measure makes the gauges.
@@ -31,7 +35,29 @@ func measure(o Options, f facts, m memory, r runtime) (g gauges) {
 		Runtime: withFault{r.health, r.own.Fault}, Signals: g.figures.Signals,
 		Rules: cfg.Reserved.Rules, Hold: cfg.Reserved.Shortage, Clock: time.Now, Log: o.Log,
 	})
+	g.past = newRecorder(o, m.state, counted(f.cgroups, r.cgroups, nil))
 	return g
+}
+
+// newRecorder makes the recorder of what is used, or returns nil if the node shall record nothing.
+func newRecorder(o Options, s *state.State, groups stats.Cgroups) *record.Recorder {
+	if o.Config.UsageHistory == 0 || o.Config.Sources.Once {
+		return nil
+	}
+	return record.New(record.Config{
+		Dir: o.Config.Dirs.UsageHistory(), MaxBytes: o.Config.UsageHistory, Report: s.Events.Add, Clock: time.Now, Log: o.Log,
+		Sampler: stats.NewSampler(stats.SamplerConfig{
+			Cgroups: groups, Views: s.Store.Views, Revision: s.Store.Revision,
+		}),
+	})
+}
+
+// remembered returns the questions that the recorder answers; nil if nothing is recorded.
+func (g gauges) remembered() server.Past {
+	if g.past == nil {
+		return nil
+	}
+	return g.past.Past
 }
 
 // withFault is the health of a runtime. It also says what the network of a ready one cannot do on this machine.

@@ -60,10 +60,15 @@ func tasks(o Options, f facts, m memory, r runtime, p parts) []task {
 		after(steady(p.logs.Run), p.reconciler.Looked()), // a log goes by what its run does
 		steady(func(ctx context.Context) { followOffer(ctx, uevent.Watch, f.owner.Run, o.Log) }),
 		steady(func(ctx context.Context) { f.supervisor.Watch(ctx, p.reconciler.Alive, o.Log) }),
-		steady(func(ctx context.Context) { m.counts.Watch(ctx, m.state.Events, m.state.Store.View) }),
+		steady(func(ctx context.Context) {
+			m.counts.Watch(ctx, m.state.Events, m.state.Store.View)
+		}),
 		steady(func(ctx context.Context) {
 			m.files.Rotate(ctx, o.Config.Pods.Logs, m.state.Store.Views, r.pods.ReopenLog)
 		}),
+	}
+	if p.past != nil {
+		all = append(all, steady(p.past.Run))
 	}
 	for _, s := range p.origins { // they have to know first what the node is short of, and what runs
 		all = append(all, after(s.Run, p.vitals.Looked(), p.reconciler.Looked()))

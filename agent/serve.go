@@ -56,8 +56,9 @@ func expose(o Options, f facts, m memory, r runtime, p parts) (*api, error) {
 			Offers: f.offers, Intake: in, Site: p.site,
 		},
 		Machine: server.Machine{
-			Containers: r.streams, Logs: m.files, Images: p.shelf, Stats: p.figures, Vitals: p.vitals, Ranking: p.relief.Ranking,
-			Probes: p.prober.Counts, Alive: p.reconciler.Alive, SecretsKey: m.state.Secrets,
+			Containers: r.streams, Logs: m.files, Images: p.shelf, Stats: p.figures, Past: p.remembered(), Vitals: p.vitals,
+			Ranking: p.relief.Ranking,
+			Probes:  p.prober.Counts, Alive: p.reconciler.Alive, SecretsKey: m.state.Secrets,
 			Garbage: listGarbage(p.reconciler.Garbage, p.shelf.Collector.Garbage, p.logs.Garbage, r.own.Garbage),
 			Running: func(ctx context.Context) (map[node.Key]*node.Observed, error) { return r.pods.List(ctx, nil) },
 		},

@@ -10,6 +10,7 @@ import (
 
 	"nodal/node"
 	"nodal/node/health"
+	"nodal/node/history"
 	"nodal/node/intake"
 	"nodal/node/offer"
 	"nodal/node/store"
@@ -56,6 +57,7 @@ type Machine struct {
 	Logs       runs.Files
 	Images     Images
 	Stats      Stats
+	Past       Past // nil if no usage is recorded
 	Vitals     Vitals
 	Ranking    Ranking // nil if no pod is ever evicted
 	Probes     func() []*node.ProbeCount
@@ -74,6 +76,9 @@ type Vitals interface {
 	// Pressure returns how far the node is from running short, as it was moments ago.
 	Pressure(ctx context.Context) health.Pressure
 }
+
+// Past returns what was recorded of usage, for each pod of a name. If there is an error, it says what is missing.
+type Past func(history.Question) ([]history.Past, error)
 
 // Garbage lists what has no use on the machine any more. It returns what it has found even if it fails.
 type Garbage func(context.Context) ([]node.Garbage, error)

@@ -142,7 +142,7 @@ func newServices(cfg Config, stopped <-chan struct{}) services {
 		events:  &eventService{store: state.Store, events: state.Events, stopped: stopped},
 		images:  &imageService{images: machine.Images, names: imageNames{cfg.State, machine.Images}, idle: cfg.Front.Limits.ImportIdle, stopped: stopped},
 		objects: newObjectServices(kept, stopped),
-		stats:   &statsService{pods: state.Store, stats: machine.Stats, stopped: stopped},
+		stats:   &statsService{pods: state.Store, stats: machine.Stats, past: machine.Past, now: cfg.Now, stopped: stopped},
 		node: &nodeService{
 			store: state.Store, sources: state.Sources, offers: state.Offers, site: state.Site, vitals: machine.Vitals, ranking: machine.Ranking,
 			facts: cfg.Facts, verbosity: cfg.Debug.Verbosity, fixed: cfg.Debug.NoFlags, stopped: stopped,

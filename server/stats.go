@@ -42,11 +42,13 @@ type usage interface {
 	History(types.UID) map[string][]node.Usage
 }
 
-// statsService serves the usage of the node and its pods.
+// statsService serves the usage of the node and its pods. What was recorded of it is in stats_history.go.
 type statsService struct {
 	nodev1.UnimplementedStatsServiceServer
 	pods    runs.Pods
 	stats   usage
+	past    Past // nil if none is recorded
+	now     func() time.Time
 	stopped <-chan struct{}
 }
 

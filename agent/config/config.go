@@ -34,6 +34,9 @@ type Config struct {
 	Cluster  Cluster
 	Process  Process
 
+	// UsageHistory is the room on the disk for what was used, in bytes. Zero records nothing.
+	UsageHistory int64
+
 	given given
 }
 

@@ -41,6 +41,12 @@ func (d Dirs) Addresses() string { return filepath.Join(d.Root, "node-addresses"
 // AuditLog returns the file of the audit log, unless --audit-log-path names another.
 func (d Dirs) AuditLog() string { return filepath.Join(d.Root, "audit", "audit.log") }
 
+// UsageHistory returns the directory of what the node and its pods have used.
+func (d Dirs) UsageHistory() string { return filepath.Join(d.Root, "history", "usage") }
+
+// Events returns the file of the node's events.
+func (d Dirs) Events() string { return filepath.Join(d.Root, "history", "events") }
+
 // Plugins returns the directory in which plugins register.
 func (d Dirs) Plugins() string { return filepath.Join(d.Root, "plugins_registry") }
 

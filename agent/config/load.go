@@ -130,6 +130,9 @@ func resolve(o *Options, addressGiven bool) (*Config, error) {
 	if c.Secrets, err = seal.Parse(o.SecretsKey); err != nil {
 		return nil, fmt.Errorf("--secrets-key: %q: %w", o.SecretsKey, err)
 	}
+	if c.UsageHistory, err = usageHistory(o.UsageHistory); err != nil {
+		return nil, err
+	}
 	if c.Runtime.PodCIDRs, err = podCIDRs(k.PodCIDR); err != nil {
 		return nil, err
 	}

@@ -26,6 +26,7 @@ var sections = []section{
 		{flag: "node-labels"},
 		{flag: "root-dir"},
 		{flag: "secrets-key"},
+		{flag: "usage-history-size"},
 		{"maxPods", "max-pods", 110, between(0, 1<<20),
 			"`number` of pods that may run at the same time"},
 		{flag: "kernel-tunables"},

@@ -49,7 +49,7 @@ type Collector struct {
 	cgroups shared[[]*model.ContainerInfo]
 
 	mu   sync.Mutex
-	past history
+	past requested
 
 	// Only one collection of a kind at a time uses these.
 	before         *collection
@@ -85,7 +85,7 @@ func New(config Config) *Collector {
 		config.Proc = "/proc"
 	}
 	c := &Collector{
-		config: config, tree: newTree(config.Cgroups), past: history{}, few: parts{}, many: parts{}, all: parts{}, short: parts{},
+		config: config, tree: newTree(config.Cgroups), past: requested{}, few: parts{}, many: parts{}, all: parts{}, short: parts{},
 		podDisks: podDisks{disk: config.Disk, begun: map[types.UID]time.Time{}}, claims: podDisks{disk: claimed{config.Disk}, begun: map[types.UID]time.Time{}},
 	}
 	c.usage.collect, c.whole.collect, c.cgroups.collect = c.collectUsage, c.collectWhole, c.collectCgroups

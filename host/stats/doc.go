@@ -12,8 +12,9 @@
 //	Collector.Signals ─── the resources of the node that may run short
 //	Collector.PodMemory, PodTasks ── what pods use of them now, by their cgroups
 //	Collector.Claims ──── the usage of the volumes of claims
+//	Sampler.Sample ────── a few figures, for the history that is always recorded
 //
-// Figures are collected only on request. Concurrent requests share one collection, and
+// A Collector collects only on request. Concurrent requests share one collection, and
 // so do requests within its short lifetime. The parts of a collection are read side by
 // side, and each has a time limit. Figures of a part that fails are missing from the
 // summary, and the error names them.
@@ -39,6 +40,7 @@
 //	signals.go       what is left of the node's resources
 //	pod_use.go       what pods use of memory and processes now, for an eviction
 //	history.go       the last quarter of an hour, and rates
+//	sampler.go       what is read always, from files that stay open (sampler_files.go)
 //	cadvisor.go      cgroups in cAdvisor's terms
 //	cadvisor_pods.go pods whose figures the runtime has, in the same terms
 //	machine_info.go  and the machine

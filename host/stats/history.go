@@ -14,12 +14,12 @@ const (
 	spacing = 10 * time.Second // at least, between two usages that are kept
 )
 
-// history holds the usage of containers, by pod and container. Only requests fill it;
+// requested holds the usage of containers, by pod and container. Only requests fill it;
 // the collector reads nothing on its own.
-type history map[string]map[string][]node.Usage
+type requested map[string]map[string][]node.Usage
 
 // add keeps a summary that was read now, and drops what is old.
-func (h history) add(summary *statsapi.Summary, now time.Time) {
+func (h requested) add(summary *statsapi.Summary, now time.Time) {
 	for uid, containers := range h {
 		for name, usages := range containers {
 			first := slices.IndexFunc(usages, func(u node.Usage) bool { return now.Sub(u.At) <= reach })

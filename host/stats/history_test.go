@@ -49,7 +49,7 @@ func TestRatesComeFromTheFiguresBefore(t *testing.T) {
 }
 
 func TestHistoryGoesBackAQuarterOfAnHour(t *testing.T) {
-	past := history{}
+	past := requested{}
 	for second := range 1200 { // which is longer
 		past.add(spending(start, uint64(second)), start.Add(time.Duration(second)*time.Second))
 	}

@@ -429,9 +429,11 @@ func (x *WatchEventsResponse) GetEvent() *Event {
 }
 
 type GetTimelineRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Namespace     string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	Name          string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Namespace string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	Name      string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// Which pod of the name. The present one if empty, or else the last.
+	Uid           string `protobuf:"bytes,3,opt,name=uid,proto3" json:"uid,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -476,6 +478,13 @@ func (x *GetTimelineRequest) GetNamespace() string {
 func (x *GetTimelineRequest) GetName() string {
 	if x != nil {
 		return x.Name
+	}
+	return ""
+}
+
+func (x *GetTimelineRequest) GetUid() string {
+	if x != nil {
+		return x.Uid
 	}
 	return ""
 }
@@ -675,10 +684,11 @@ const file_node_v1_events_proto_rawDesc = "" +
 	"\x0esince_revision\x18\x03 \x01(\x03R\rsinceRevision\"W\n" +
 	"\x13WatchEventsResponse\x12\x1a\n" +
 	"\brevision\x18\x01 \x01(\x03R\brevision\x12$\n" +
-	"\x05event\x18\x02 \x01(\v2\x0e.node.v1.EventR\x05event\"F\n" +
+	"\x05event\x18\x02 \x01(\v2\x0e.node.v1.EventR\x05event\"X\n" +
 	"\x12GetTimelineRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
-	"\x04name\x18\x02 \x01(\tR\x04name\"\x8d\x02\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x10\n" +
+	"\x03uid\x18\x03 \x01(\tR\x03uid\"\x8d\x02\n" +
 	"\x04Step\x12.\n" +
 	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12@\n" +
 	"\x0esince_accepted\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\rsinceAccepted\x12-\n" +

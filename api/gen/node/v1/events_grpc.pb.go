@@ -28,7 +28,8 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// EventsService returns the events of the node and its pods.
+// EventsService returns the events of the node and its pods. They survive a restart of the agent,
+// those of pods that are gone too, up to a number of all and of each pod.
 type EventsServiceClient interface {
 	// ListEvents returns the events that are still kept, oldest first.
 	ListEvents(ctx context.Context, in *ListEventsRequest, opts ...grpc.CallOption) (*ListEventsResponse, error)
@@ -89,7 +90,8 @@ func (c *eventsServiceClient) GetTimeline(ctx context.Context, in *GetTimelineRe
 // All implementations must embed UnimplementedEventsServiceServer
 // for forward compatibility.
 //
-// EventsService returns the events of the node and its pods.
+// EventsService returns the events of the node and its pods. They survive a restart of the agent,
+// those of pods that are gone too, up to a number of all and of each pod.
 type EventsServiceServer interface {
 	// ListEvents returns the events that are still kept, oldest first.
 	ListEvents(context.Context, *ListEventsRequest) (*ListEventsResponse, error)

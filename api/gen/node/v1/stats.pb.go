@@ -24,6 +24,59 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// UsageMetric is one of the figures that are recorded.
+type UsageMetric int32
+
+const (
+	UsageMetric_USAGE_METRIC_UNSPECIFIED UsageMetric = 0
+	UsageMetric_USAGE_METRIC_CPU         UsageMetric = 1
+	UsageMetric_USAGE_METRIC_MEMORY      UsageMetric = 2
+	UsageMetric_USAGE_METRIC_TASKS       UsageMetric = 3
+)
+
+// Enum value maps for UsageMetric.
+var (
+	UsageMetric_name = map[int32]string{
+		0: "USAGE_METRIC_UNSPECIFIED",
+		1: "USAGE_METRIC_CPU",
+		2: "USAGE_METRIC_MEMORY",
+		3: "USAGE_METRIC_TASKS",
+	}
+	UsageMetric_value = map[string]int32{
+		"USAGE_METRIC_UNSPECIFIED": 0,
+		"USAGE_METRIC_CPU":         1,
+		"USAGE_METRIC_MEMORY":      2,
+		"USAGE_METRIC_TASKS":       3,
+	}
+)
+
+func (x UsageMetric) Enum() *UsageMetric {
+	p := new(UsageMetric)
+	*p = x
+	return p
+}
+
+func (x UsageMetric) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (UsageMetric) Descriptor() protoreflect.EnumDescriptor {
+	return file_node_v1_stats_proto_enumTypes[0].Descriptor()
+}
+
+func (UsageMetric) Type() protoreflect.EnumType {
+	return &file_node_v1_stats_proto_enumTypes[0]
+}
+
+func (x UsageMetric) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use UsageMetric.Descriptor instead.
+func (UsageMetric) EnumDescriptor() ([]byte, []int) {
+	return file_node_v1_stats_proto_rawDescGZIP(), []int{0}
+}
+
 // Usage is the use of CPU and memory. Figures that are not known are absent.
 type Usage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1068,6 +1121,390 @@ func (x *GetStatsHistoryResponse) GetContainers() []*ContainerHistory {
 	return nil
 }
 
+// UsagePoint holds the figures of a moment, or of the step that ends with it. Figures that are not
+// known, or were not asked for, are absent.
+type UsagePoint struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Time  *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=time,proto3" json:"time,omitempty"`
+	// CPU cores in use, on average since the point before.
+	Cores *float64 `protobuf:"fixed64,2,opt,name=cores,proto3,oneof" json:"cores,omitempty"`
+	// Memory without inactive page cache. Of a step, the most that there was.
+	WorkingSetBytes *uint64 `protobuf:"varint,3,opt,name=working_set_bytes,json=workingSetBytes,proto3,oneof" json:"working_set_bytes,omitempty"`
+	// Processes and threads. Of a step, the most that there were.
+	Tasks         *uint64 `protobuf:"varint,4,opt,name=tasks,proto3,oneof" json:"tasks,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UsagePoint) Reset() {
+	*x = UsagePoint{}
+	mi := &file_node_v1_stats_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UsagePoint) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UsagePoint) ProtoMessage() {}
+
+func (x *UsagePoint) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_stats_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UsagePoint.ProtoReflect.Descriptor instead.
+func (*UsagePoint) Descriptor() ([]byte, []int) {
+	return file_node_v1_stats_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *UsagePoint) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
+func (x *UsagePoint) GetCores() float64 {
+	if x != nil && x.Cores != nil {
+		return *x.Cores
+	}
+	return 0
+}
+
+func (x *UsagePoint) GetWorkingSetBytes() uint64 {
+	if x != nil && x.WorkingSetBytes != nil {
+		return *x.WorkingSetBytes
+	}
+	return 0
+}
+
+func (x *UsagePoint) GetTasks() uint64 {
+	if x != nil && x.Tasks != nil {
+		return *x.Tasks
+	}
+	return 0
+}
+
+type GetNodeHistoryRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The whole record if absent.
+	Since *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=since,proto3" json:"since,omitempty"`
+	// Now if absent.
+	Until *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=until,proto3" json:"until,omitempty"`
+	// The time that one point stands for. As recorded if absent.
+	Step *durationpb.Duration `protobuf:"bytes,3,opt,name=step,proto3" json:"step,omitempty"`
+	// All if empty.
+	Metrics       []UsageMetric `protobuf:"varint,4,rep,packed,name=metrics,proto3,enum=node.v1.UsageMetric" json:"metrics,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetNodeHistoryRequest) Reset() {
+	*x = GetNodeHistoryRequest{}
+	mi := &file_node_v1_stats_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetNodeHistoryRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetNodeHistoryRequest) ProtoMessage() {}
+
+func (x *GetNodeHistoryRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_stats_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetNodeHistoryRequest.ProtoReflect.Descriptor instead.
+func (*GetNodeHistoryRequest) Descriptor() ([]byte, []int) {
+	return file_node_v1_stats_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *GetNodeHistoryRequest) GetSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Since
+	}
+	return nil
+}
+
+func (x *GetNodeHistoryRequest) GetUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Until
+	}
+	return nil
+}
+
+func (x *GetNodeHistoryRequest) GetStep() *durationpb.Duration {
+	if x != nil {
+		return x.Step
+	}
+	return nil
+}
+
+func (x *GetNodeHistoryRequest) GetMetrics() []UsageMetric {
+	if x != nil {
+		return x.Metrics
+	}
+	return nil
+}
+
+type GetNodeHistoryResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Oldest first. There is none for times in which the agent did not run.
+	Points []*UsagePoint `protobuf:"bytes,1,rep,name=points,proto3" json:"points,omitempty"`
+	// Why some are missing. Empty if none are.
+	Missing       string `protobuf:"bytes,2,opt,name=missing,proto3" json:"missing,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetNodeHistoryResponse) Reset() {
+	*x = GetNodeHistoryResponse{}
+	mi := &file_node_v1_stats_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetNodeHistoryResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetNodeHistoryResponse) ProtoMessage() {}
+
+func (x *GetNodeHistoryResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_stats_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetNodeHistoryResponse.ProtoReflect.Descriptor instead.
+func (*GetNodeHistoryResponse) Descriptor() ([]byte, []int) {
+	return file_node_v1_stats_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *GetNodeHistoryResponse) GetPoints() []*UsagePoint {
+	if x != nil {
+		return x.Points
+	}
+	return nil
+}
+
+func (x *GetNodeHistoryResponse) GetMissing() string {
+	if x != nil {
+		return x.Missing
+	}
+	return ""
+}
+
+type GetPodHistoryRequest struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Namespace string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	Name      string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// Which pod of the name. The latest if empty.
+	Uid string `protobuf:"bytes,3,opt,name=uid,proto3" json:"uid,omitempty"`
+	// The whole record if absent.
+	Since *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=since,proto3" json:"since,omitempty"`
+	// Now if absent.
+	Until *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=until,proto3" json:"until,omitempty"`
+	// The time that one point stands for. As recorded if absent.
+	Step *durationpb.Duration `protobuf:"bytes,6,opt,name=step,proto3" json:"step,omitempty"`
+	// All if empty.
+	Metrics       []UsageMetric `protobuf:"varint,7,rep,packed,name=metrics,proto3,enum=node.v1.UsageMetric" json:"metrics,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetPodHistoryRequest) Reset() {
+	*x = GetPodHistoryRequest{}
+	mi := &file_node_v1_stats_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetPodHistoryRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetPodHistoryRequest) ProtoMessage() {}
+
+func (x *GetPodHistoryRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_stats_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetPodHistoryRequest.ProtoReflect.Descriptor instead.
+func (*GetPodHistoryRequest) Descriptor() ([]byte, []int) {
+	return file_node_v1_stats_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *GetPodHistoryRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *GetPodHistoryRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *GetPodHistoryRequest) GetUid() string {
+	if x != nil {
+		return x.Uid
+	}
+	return ""
+}
+
+func (x *GetPodHistoryRequest) GetSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Since
+	}
+	return nil
+}
+
+func (x *GetPodHistoryRequest) GetUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Until
+	}
+	return nil
+}
+
+func (x *GetPodHistoryRequest) GetStep() *durationpb.Duration {
+	if x != nil {
+		return x.Step
+	}
+	return nil
+}
+
+func (x *GetPodHistoryRequest) GetMetrics() []UsageMetric {
+	if x != nil {
+		return x.Metrics
+	}
+	return nil
+}
+
+type GetPodHistoryResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Uid   string                 `protobuf:"bytes,1,opt,name=uid,proto3" json:"uid,omitempty"`
+	// Oldest first. There is none for times in which the agent or the pod did not run.
+	Points []*UsagePoint `protobuf:"bytes,2,rep,name=points,proto3" json:"points,omitempty"`
+	// The limits of the pod as a whole, as they were last. Absent if it had none.
+	MemoryLimitBytes *uint64  `protobuf:"varint,3,opt,name=memory_limit_bytes,json=memoryLimitBytes,proto3,oneof" json:"memory_limit_bytes,omitempty"`
+	CpuLimitCores    *float64 `protobuf:"fixed64,4,opt,name=cpu_limit_cores,json=cpuLimitCores,proto3,oneof" json:"cpu_limit_cores,omitempty"`
+	// All pods of the name in the record, the latest last.
+	Uids []string `protobuf:"bytes,5,rep,name=uids,proto3" json:"uids,omitempty"`
+	// Why some points are missing. Empty if none are.
+	Missing       string `protobuf:"bytes,6,opt,name=missing,proto3" json:"missing,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetPodHistoryResponse) Reset() {
+	*x = GetPodHistoryResponse{}
+	mi := &file_node_v1_stats_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetPodHistoryResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetPodHistoryResponse) ProtoMessage() {}
+
+func (x *GetPodHistoryResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_stats_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetPodHistoryResponse.ProtoReflect.Descriptor instead.
+func (*GetPodHistoryResponse) Descriptor() ([]byte, []int) {
+	return file_node_v1_stats_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *GetPodHistoryResponse) GetUid() string {
+	if x != nil {
+		return x.Uid
+	}
+	return ""
+}
+
+func (x *GetPodHistoryResponse) GetPoints() []*UsagePoint {
+	if x != nil {
+		return x.Points
+	}
+	return nil
+}
+
+func (x *GetPodHistoryResponse) GetMemoryLimitBytes() uint64 {
+	if x != nil && x.MemoryLimitBytes != nil {
+		return *x.MemoryLimitBytes
+	}
+	return 0
+}
+
+func (x *GetPodHistoryResponse) GetCpuLimitCores() float64 {
+	if x != nil && x.CpuLimitCores != nil {
+		return *x.CpuLimitCores
+	}
+	return 0
+}
+
+func (x *GetPodHistoryResponse) GetUids() []string {
+	if x != nil {
+		return x.Uids
+	}
+	return nil
+}
+
+func (x *GetPodHistoryResponse) GetMissing() string {
+	if x != nil {
+		return x.Missing
+	}
+	return ""
+}
+
 var File_node_v1_stats_proto protoreflect.FileDescriptor
 
 const file_node_v1_stats_proto_rawDesc = "" +
@@ -1163,12 +1600,53 @@ const file_node_v1_stats_proto_rawDesc = "" +
 	"\x17GetStatsHistoryResponse\x129\n" +
 	"\n" +
 	"containers\x18\x01 \x03(\v2\x19.node.v1.ContainerHistoryR\n" +
-	"containers2\xff\x02\n" +
+	"containers\"\xcd\x01\n" +
+	"\n" +
+	"UsagePoint\x12.\n" +
+	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x19\n" +
+	"\x05cores\x18\x02 \x01(\x01H\x00R\x05cores\x88\x01\x01\x12/\n" +
+	"\x11working_set_bytes\x18\x03 \x01(\x04H\x01R\x0fworkingSetBytes\x88\x01\x01\x12\x19\n" +
+	"\x05tasks\x18\x04 \x01(\x04H\x02R\x05tasks\x88\x01\x01B\b\n" +
+	"\x06_coresB\x14\n" +
+	"\x12_working_set_bytesB\b\n" +
+	"\x06_tasks\"\xda\x01\n" +
+	"\x15GetNodeHistoryRequest\x120\n" +
+	"\x05since\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x120\n" +
+	"\x05until\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x12-\n" +
+	"\x04step\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x04step\x12.\n" +
+	"\ametrics\x18\x04 \x03(\x0e2\x14.node.v1.UsageMetricR\ametrics\"_\n" +
+	"\x16GetNodeHistoryResponse\x12+\n" +
+	"\x06points\x18\x01 \x03(\v2\x13.node.v1.UsagePointR\x06points\x12\x18\n" +
+	"\amissing\x18\x02 \x01(\tR\amissing\"\x9d\x02\n" +
+	"\x14GetPodHistoryRequest\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x10\n" +
+	"\x03uid\x18\x03 \x01(\tR\x03uid\x120\n" +
+	"\x05since\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x120\n" +
+	"\x05until\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x12-\n" +
+	"\x04step\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\x04step\x12.\n" +
+	"\ametrics\x18\a \x03(\x0e2\x14.node.v1.UsageMetricR\ametrics\"\x8f\x02\n" +
+	"\x15GetPodHistoryResponse\x12\x10\n" +
+	"\x03uid\x18\x01 \x01(\tR\x03uid\x12+\n" +
+	"\x06points\x18\x02 \x03(\v2\x13.node.v1.UsagePointR\x06points\x121\n" +
+	"\x12memory_limit_bytes\x18\x03 \x01(\x04H\x00R\x10memoryLimitBytes\x88\x01\x01\x12+\n" +
+	"\x0fcpu_limit_cores\x18\x04 \x01(\x01H\x01R\rcpuLimitCores\x88\x01\x01\x12\x12\n" +
+	"\x04uids\x18\x05 \x03(\tR\x04uids\x12\x18\n" +
+	"\amissing\x18\x06 \x01(\tR\amissingB\x15\n" +
+	"\x13_memory_limit_bytesB\x12\n" +
+	"\x10_cpu_limit_cores*r\n" +
+	"\vUsageMetric\x12\x1c\n" +
+	"\x18USAGE_METRIC_UNSPECIFIED\x10\x00\x12\x14\n" +
+	"\x10USAGE_METRIC_CPU\x10\x01\x12\x17\n" +
+	"\x13USAGE_METRIC_MEMORY\x10\x02\x12\x16\n" +
+	"\x12USAGE_METRIC_TASKS\x10\x032\x8d\x05\n" +
 	"\fStatsService\x12^\n" +
 	"\bGetStats\x12\x18.node.v1.GetStatsRequest\x1a\x19.node.v1.GetStatsResponse\"\x1d\x88\xb5\x18\x01\x90\xb5\x18\x02\x98\xb5\x18\x02\x82\xd3\xe4\x93\x02\v\x12\t/v1/stats\x12l\n" +
 	"\n" +
 	"WatchStats\x12\x1a.node.v1.WatchStatsRequest\x1a\x1b.node.v1.WatchStatsResponse\"#\x88\xb5\x18\x01\x90\xb5\x18\x01\x98\xb5\x18\x02\x82\xd3\xe4\x93\x02\x11\x12\x0f/v1/stats:watch0\x01\x12\x96\x01\n" +
-	"\x0fGetStatsHistory\x12\x1f.node.v1.GetStatsHistoryRequest\x1a .node.v1.GetStatsHistoryResponse\"@\x88\xb5\x18\x01\x90\xb5\x18\x02\x98\xb5\x18\x01\x82\xd3\xe4\x93\x02.\x12,/v1/namespaces/{namespace}/pods/{name}/stats\x1a\b\x9a\xb5\x18\x04NodeB\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
+	"\x0fGetStatsHistory\x12\x1f.node.v1.GetStatsHistoryRequest\x1a .node.v1.GetStatsHistoryResponse\"@\x88\xb5\x18\x01\x90\xb5\x18\x02\x98\xb5\x18\x01\x82\xd3\xe4\x93\x02.\x12,/v1/namespaces/{namespace}/pods/{name}/stats\x12w\n" +
+	"\x0eGetNodeHistory\x12\x1e.node.v1.GetNodeHistoryRequest\x1a\x1f.node.v1.GetNodeHistoryResponse\"$\x88\xb5\x18\x01\x90\xb5\x18\x02\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\x12\x12\x10/v1/node/history\x12\x92\x01\n" +
+	"\rGetPodHistory\x12\x1d.node.v1.GetPodHistoryRequest\x1a\x1e.node.v1.GetPodHistoryResponse\"B\x88\xb5\x18\x01\x90\xb5\x18\x02\x98\xb5\x18\x01\x82\xd3\xe4\x93\x020\x12./v1/namespaces/{namespace}/pods/{name}/history\x1a\b\x9a\xb5\x18\x04NodeB\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
 
 var (
 	file_node_v1_stats_proto_rawDescOnce sync.Once
@@ -1182,62 +1660,84 @@ func file_node_v1_stats_proto_rawDescGZIP() []byte {
 	return file_node_v1_stats_proto_rawDescData
 }
 
-var file_node_v1_stats_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_node_v1_stats_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_node_v1_stats_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_node_v1_stats_proto_goTypes = []any{
-	(*Usage)(nil),                   // 0: node.v1.Usage
-	(*Traffic)(nil),                 // 1: node.v1.Traffic
-	(*Disk)(nil),                    // 2: node.v1.Disk
-	(*Pressure)(nil),                // 3: node.v1.Pressure
-	(*ContainerStats)(nil),          // 4: node.v1.ContainerStats
-	(*VolumeStats)(nil),             // 5: node.v1.VolumeStats
-	(*PodStats)(nil),                // 6: node.v1.PodStats
-	(*NodeStats)(nil),               // 7: node.v1.NodeStats
-	(*Stats)(nil),                   // 8: node.v1.Stats
-	(*GetStatsRequest)(nil),         // 9: node.v1.GetStatsRequest
-	(*GetStatsResponse)(nil),        // 10: node.v1.GetStatsResponse
-	(*WatchStatsRequest)(nil),       // 11: node.v1.WatchStatsRequest
-	(*WatchStatsResponse)(nil),      // 12: node.v1.WatchStatsResponse
-	(*GetStatsHistoryRequest)(nil),  // 13: node.v1.GetStatsHistoryRequest
-	(*ContainerHistory)(nil),        // 14: node.v1.ContainerHistory
-	(*GetStatsHistoryResponse)(nil), // 15: node.v1.GetStatsHistoryResponse
-	(*timestamppb.Timestamp)(nil),   // 16: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),     // 17: google.protobuf.Duration
+	(UsageMetric)(0),                // 0: node.v1.UsageMetric
+	(*Usage)(nil),                   // 1: node.v1.Usage
+	(*Traffic)(nil),                 // 2: node.v1.Traffic
+	(*Disk)(nil),                    // 3: node.v1.Disk
+	(*Pressure)(nil),                // 4: node.v1.Pressure
+	(*ContainerStats)(nil),          // 5: node.v1.ContainerStats
+	(*VolumeStats)(nil),             // 6: node.v1.VolumeStats
+	(*PodStats)(nil),                // 7: node.v1.PodStats
+	(*NodeStats)(nil),               // 8: node.v1.NodeStats
+	(*Stats)(nil),                   // 9: node.v1.Stats
+	(*GetStatsRequest)(nil),         // 10: node.v1.GetStatsRequest
+	(*GetStatsResponse)(nil),        // 11: node.v1.GetStatsResponse
+	(*WatchStatsRequest)(nil),       // 12: node.v1.WatchStatsRequest
+	(*WatchStatsResponse)(nil),      // 13: node.v1.WatchStatsResponse
+	(*GetStatsHistoryRequest)(nil),  // 14: node.v1.GetStatsHistoryRequest
+	(*ContainerHistory)(nil),        // 15: node.v1.ContainerHistory
+	(*GetStatsHistoryResponse)(nil), // 16: node.v1.GetStatsHistoryResponse
+	(*UsagePoint)(nil),              // 17: node.v1.UsagePoint
+	(*GetNodeHistoryRequest)(nil),   // 18: node.v1.GetNodeHistoryRequest
+	(*GetNodeHistoryResponse)(nil),  // 19: node.v1.GetNodeHistoryResponse
+	(*GetPodHistoryRequest)(nil),    // 20: node.v1.GetPodHistoryRequest
+	(*GetPodHistoryResponse)(nil),   // 21: node.v1.GetPodHistoryResponse
+	(*timestamppb.Timestamp)(nil),   // 22: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),     // 23: google.protobuf.Duration
 }
 var file_node_v1_stats_proto_depIdxs = []int32{
-	16, // 0: node.v1.Usage.time:type_name -> google.protobuf.Timestamp
-	17, // 1: node.v1.Usage.cpu_time:type_name -> google.protobuf.Duration
-	16, // 2: node.v1.ContainerStats.started:type_name -> google.protobuf.Timestamp
-	0,  // 3: node.v1.ContainerStats.usage:type_name -> node.v1.Usage
-	2,  // 4: node.v1.VolumeStats.disk:type_name -> node.v1.Disk
-	16, // 5: node.v1.PodStats.started:type_name -> google.protobuf.Timestamp
-	0,  // 6: node.v1.PodStats.usage:type_name -> node.v1.Usage
-	1,  // 7: node.v1.PodStats.traffic:type_name -> node.v1.Traffic
-	4,  // 8: node.v1.PodStats.containers:type_name -> node.v1.ContainerStats
-	5,  // 9: node.v1.PodStats.volumes:type_name -> node.v1.VolumeStats
-	16, // 10: node.v1.NodeStats.started:type_name -> google.protobuf.Timestamp
-	0,  // 11: node.v1.NodeStats.usage:type_name -> node.v1.Usage
-	1,  // 12: node.v1.NodeStats.traffic:type_name -> node.v1.Traffic
-	2,  // 13: node.v1.NodeStats.disk:type_name -> node.v1.Disk
-	2,  // 14: node.v1.NodeStats.image_disk:type_name -> node.v1.Disk
-	3,  // 15: node.v1.NodeStats.pressure:type_name -> node.v1.Pressure
-	7,  // 16: node.v1.Stats.node:type_name -> node.v1.NodeStats
-	6,  // 17: node.v1.Stats.pods:type_name -> node.v1.PodStats
-	8,  // 18: node.v1.GetStatsResponse.stats:type_name -> node.v1.Stats
-	17, // 19: node.v1.WatchStatsRequest.interval:type_name -> google.protobuf.Duration
-	8,  // 20: node.v1.WatchStatsResponse.stats:type_name -> node.v1.Stats
-	0,  // 21: node.v1.ContainerHistory.usages:type_name -> node.v1.Usage
-	14, // 22: node.v1.GetStatsHistoryResponse.containers:type_name -> node.v1.ContainerHistory
-	9,  // 23: node.v1.StatsService.GetStats:input_type -> node.v1.GetStatsRequest
-	11, // 24: node.v1.StatsService.WatchStats:input_type -> node.v1.WatchStatsRequest
-	13, // 25: node.v1.StatsService.GetStatsHistory:input_type -> node.v1.GetStatsHistoryRequest
-	10, // 26: node.v1.StatsService.GetStats:output_type -> node.v1.GetStatsResponse
-	12, // 27: node.v1.StatsService.WatchStats:output_type -> node.v1.WatchStatsResponse
-	15, // 28: node.v1.StatsService.GetStatsHistory:output_type -> node.v1.GetStatsHistoryResponse
-	26, // [26:29] is the sub-list for method output_type
-	23, // [23:26] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	22, // 0: node.v1.Usage.time:type_name -> google.protobuf.Timestamp
+	23, // 1: node.v1.Usage.cpu_time:type_name -> google.protobuf.Duration
+	22, // 2: node.v1.ContainerStats.started:type_name -> google.protobuf.Timestamp
+	1,  // 3: node.v1.ContainerStats.usage:type_name -> node.v1.Usage
+	3,  // 4: node.v1.VolumeStats.disk:type_name -> node.v1.Disk
+	22, // 5: node.v1.PodStats.started:type_name -> google.protobuf.Timestamp
+	1,  // 6: node.v1.PodStats.usage:type_name -> node.v1.Usage
+	2,  // 7: node.v1.PodStats.traffic:type_name -> node.v1.Traffic
+	5,  // 8: node.v1.PodStats.containers:type_name -> node.v1.ContainerStats
+	6,  // 9: node.v1.PodStats.volumes:type_name -> node.v1.VolumeStats
+	22, // 10: node.v1.NodeStats.started:type_name -> google.protobuf.Timestamp
+	1,  // 11: node.v1.NodeStats.usage:type_name -> node.v1.Usage
+	2,  // 12: node.v1.NodeStats.traffic:type_name -> node.v1.Traffic
+	3,  // 13: node.v1.NodeStats.disk:type_name -> node.v1.Disk
+	3,  // 14: node.v1.NodeStats.image_disk:type_name -> node.v1.Disk
+	4,  // 15: node.v1.NodeStats.pressure:type_name -> node.v1.Pressure
+	8,  // 16: node.v1.Stats.node:type_name -> node.v1.NodeStats
+	7,  // 17: node.v1.Stats.pods:type_name -> node.v1.PodStats
+	9,  // 18: node.v1.GetStatsResponse.stats:type_name -> node.v1.Stats
+	23, // 19: node.v1.WatchStatsRequest.interval:type_name -> google.protobuf.Duration
+	9,  // 20: node.v1.WatchStatsResponse.stats:type_name -> node.v1.Stats
+	1,  // 21: node.v1.ContainerHistory.usages:type_name -> node.v1.Usage
+	15, // 22: node.v1.GetStatsHistoryResponse.containers:type_name -> node.v1.ContainerHistory
+	22, // 23: node.v1.UsagePoint.time:type_name -> google.protobuf.Timestamp
+	22, // 24: node.v1.GetNodeHistoryRequest.since:type_name -> google.protobuf.Timestamp
+	22, // 25: node.v1.GetNodeHistoryRequest.until:type_name -> google.protobuf.Timestamp
+	23, // 26: node.v1.GetNodeHistoryRequest.step:type_name -> google.protobuf.Duration
+	0,  // 27: node.v1.GetNodeHistoryRequest.metrics:type_name -> node.v1.UsageMetric
+	17, // 28: node.v1.GetNodeHistoryResponse.points:type_name -> node.v1.UsagePoint
+	22, // 29: node.v1.GetPodHistoryRequest.since:type_name -> google.protobuf.Timestamp
+	22, // 30: node.v1.GetPodHistoryRequest.until:type_name -> google.protobuf.Timestamp
+	23, // 31: node.v1.GetPodHistoryRequest.step:type_name -> google.protobuf.Duration
+	0,  // 32: node.v1.GetPodHistoryRequest.metrics:type_name -> node.v1.UsageMetric
+	17, // 33: node.v1.GetPodHistoryResponse.points:type_name -> node.v1.UsagePoint
+	10, // 34: node.v1.StatsService.GetStats:input_type -> node.v1.GetStatsRequest
+	12, // 35: node.v1.StatsService.WatchStats:input_type -> node.v1.WatchStatsRequest
+	14, // 36: node.v1.StatsService.GetStatsHistory:input_type -> node.v1.GetStatsHistoryRequest
+	18, // 37: node.v1.StatsService.GetNodeHistory:input_type -> node.v1.GetNodeHistoryRequest
+	20, // 38: node.v1.StatsService.GetPodHistory:input_type -> node.v1.GetPodHistoryRequest
+	11, // 39: node.v1.StatsService.GetStats:output_type -> node.v1.GetStatsResponse
+	13, // 40: node.v1.StatsService.WatchStats:output_type -> node.v1.WatchStatsResponse
+	16, // 41: node.v1.StatsService.GetStatsHistory:output_type -> node.v1.GetStatsHistoryResponse
+	19, // 42: node.v1.StatsService.GetNodeHistory:output_type -> node.v1.GetNodeHistoryResponse
+	21, // 43: node.v1.StatsService.GetPodHistory:output_type -> node.v1.GetPodHistoryResponse
+	39, // [39:44] is the sub-list for method output_type
+	34, // [34:39] is the sub-list for method input_type
+	34, // [34:34] is the sub-list for extension type_name
+	34, // [34:34] is the sub-list for extension extendee
+	0,  // [0:34] is the sub-list for field type_name
 }
 
 func init() { file_node_v1_stats_proto_init() }
@@ -1250,18 +1750,21 @@ func file_node_v1_stats_proto_init() {
 	file_node_v1_stats_proto_msgTypes[3].OneofWrappers = []any{}
 	file_node_v1_stats_proto_msgTypes[4].OneofWrappers = []any{}
 	file_node_v1_stats_proto_msgTypes[6].OneofWrappers = []any{}
+	file_node_v1_stats_proto_msgTypes[16].OneofWrappers = []any{}
+	file_node_v1_stats_proto_msgTypes[20].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_node_v1_stats_proto_rawDesc), len(file_node_v1_stats_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   16,
+			NumEnums:      1,
+			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
 		GoTypes:           file_node_v1_stats_proto_goTypes,
 		DependencyIndexes: file_node_v1_stats_proto_depIdxs,
+		EnumInfos:         file_node_v1_stats_proto_enumTypes,
 		MessageInfos:      file_node_v1_stats_proto_msgTypes,
 	}.Build()
 	File_node_v1_stats_proto = out.File

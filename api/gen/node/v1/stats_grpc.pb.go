@@ -22,14 +22,16 @@ const (
 	StatsService_GetStats_FullMethodName        = "/node.v1.StatsService/GetStats"
 	StatsService_WatchStats_FullMethodName      = "/node.v1.StatsService/WatchStats"
 	StatsService_GetStatsHistory_FullMethodName = "/node.v1.StatsService/GetStatsHistory"
+	StatsService_GetNodeHistory_FullMethodName  = "/node.v1.StatsService/GetNodeHistory"
+	StatsService_GetPodHistory_FullMethodName   = "/node.v1.StatsService/GetPodHistory"
 )
 
 // StatsServiceClient is the client API for StatsService service.
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// StatsService returns the usage of the node and its pods. Figures are collected on request,
-// and shared by all requests within a second.
+// StatsService returns the usage of the node and its pods. Present figures are collected on request,
+// and shared by all requests within a second. A few figures are recorded always, on the node's disk.
 type StatsServiceClient interface {
 	// GetStats returns the present figures.
 	GetStats(ctx context.Context, in *GetStatsRequest, opts ...grpc.CallOption) (*GetStatsResponse, error)
@@ -38,6 +40,12 @@ type StatsServiceClient interface {
 	// GetStatsHistory returns the usage of each container of a pod in the last 15 minutes, from
 	// the times at which stats were requested.
 	GetStatsHistory(ctx context.Context, in *GetStatsHistoryRequest, opts ...grpc.CallOption) (*GetStatsHistoryResponse, error)
+	// GetNodeHistory returns what the node has recorded of its own usage: a day every 15 seconds, and
+	// a week every 5 minutes.
+	GetNodeHistory(ctx context.Context, in *GetNodeHistoryRequest, opts ...grpc.CallOption) (*GetNodeHistoryResponse, error)
+	// GetPodHistory returns what the node has recorded of the usage of a pod, as a whole. The pod may
+	// be gone.
+	GetPodHistory(ctx context.Context, in *GetPodHistoryRequest, opts ...grpc.CallOption) (*GetPodHistoryResponse, error)
 }
 
 type statsServiceClient struct {
@@ -87,12 +95,32 @@ func (c *statsServiceClient) GetStatsHistory(ctx context.Context, in *GetStatsHi
 	return out, nil
 }
 
+func (c *statsServiceClient) GetNodeHistory(ctx context.Context, in *GetNodeHistoryRequest, opts ...grpc.CallOption) (*GetNodeHistoryResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetNodeHistoryResponse)
+	err := c.cc.Invoke(ctx, StatsService_GetNodeHistory_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *statsServiceClient) GetPodHistory(ctx context.Context, in *GetPodHistoryRequest, opts ...grpc.CallOption) (*GetPodHistoryResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetPodHistoryResponse)
+	err := c.cc.Invoke(ctx, StatsService_GetPodHistory_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // StatsServiceServer is the server API for StatsService service.
 // All implementations must embed UnimplementedStatsServiceServer
 // for forward compatibility.
 //
-// StatsService returns the usage of the node and its pods. Figures are collected on request,
-// and shared by all requests within a second.
+// StatsService returns the usage of the node and its pods. Present figures are collected on request,
+// and shared by all requests within a second. A few figures are recorded always, on the node's disk.
 type StatsServiceServer interface {
 	// GetStats returns the present figures.
 	GetStats(context.Context, *GetStatsRequest) (*GetStatsResponse, error)
@@ -101,6 +129,12 @@ type StatsServiceServer interface {
 	// GetStatsHistory returns the usage of each container of a pod in the last 15 minutes, from
 	// the times at which stats were requested.
 	GetStatsHistory(context.Context, *GetStatsHistoryRequest) (*GetStatsHistoryResponse, error)
+	// GetNodeHistory returns what the node has recorded of its own usage: a day every 15 seconds, and
+	// a week every 5 minutes.
+	GetNodeHistory(context.Context, *GetNodeHistoryRequest) (*GetNodeHistoryResponse, error)
+	// GetPodHistory returns what the node has recorded of the usage of a pod, as a whole. The pod may
+	// be gone.
+	GetPodHistory(context.Context, *GetPodHistoryRequest) (*GetPodHistoryResponse, error)
 	mustEmbedUnimplementedStatsServiceServer()
 }
 
@@ -119,6 +153,12 @@ func (UnimplementedStatsServiceServer) WatchStats(*WatchStatsRequest, grpc.Serve
 }
 func (UnimplementedStatsServiceServer) GetStatsHistory(context.Context, *GetStatsHistoryRequest) (*GetStatsHistoryResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetStatsHistory not implemented")
+}
+func (UnimplementedStatsServiceServer) GetNodeHistory(context.Context, *GetNodeHistoryRequest) (*GetNodeHistoryResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetNodeHistory not implemented")
+}
+func (UnimplementedStatsServiceServer) GetPodHistory(context.Context, *GetPodHistoryRequest) (*GetPodHistoryResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetPodHistory not implemented")
 }
 func (UnimplementedStatsServiceServer) mustEmbedUnimplementedStatsServiceServer() {}
 func (UnimplementedStatsServiceServer) testEmbeddedByValue()                      {}
@@ -188,6 +228,42 @@ func _StatsService_GetStatsHistory_Handler(srv interface{}, ctx context.Context,
 	return interceptor(ctx, in, info, handler)
 }
 
+func _StatsService_GetNodeHistory_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetNodeHistoryRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(StatsServiceServer).GetNodeHistory(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: StatsService_GetNodeHistory_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(StatsServiceServer).GetNodeHistory(ctx, req.(*GetNodeHistoryRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _StatsService_GetPodHistory_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetPodHistoryRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(StatsServiceServer).GetPodHistory(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: StatsService_GetPodHistory_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(StatsServiceServer).GetPodHistory(ctx, req.(*GetPodHistoryRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // StatsService_ServiceDesc is the grpc.ServiceDesc for StatsService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -202,6 +278,14 @@ var StatsService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetStatsHistory",
 			Handler:    _StatsService_GetStatsHistory_Handler,
+		},
+		{
+			MethodName: "GetNodeHistory",
+			Handler:    _StatsService_GetNodeHistory_Handler,
+		},
+		{
+			MethodName: "GetPodHistory",
+			Handler:    _StatsService_GetPodHistory_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{
