@@ -56,12 +56,13 @@ func tasks(o Options, f facts, m memory, r runtime, p parts) []task {
 		steady(p.vitals.Run),
 		steady(p.plugins.Run),
 		steady(m.state.KeepSealed),
+		steady(m.state.KeepEvents),
 		steady(p.shelf.Collector.Run),
 		after(steady(p.logs.Run), p.reconciler.Looked()), // a log goes by what its run does
 		steady(func(ctx context.Context) { followOffer(ctx, uevent.Watch, f.owner.Run, o.Log) }),
 		steady(func(ctx context.Context) { f.supervisor.Watch(ctx, p.reconciler.Alive, o.Log) }),
 		steady(func(ctx context.Context) {
-			m.counts.Watch(ctx, m.state.Events, m.state.Store.View)
+			m.counts.Watch(ctx, m.state.Events, m.state.Events.Began(), m.state.Store.View)
 		}),
 		steady(func(ctx context.Context) {
 			m.files.Rotate(ctx, o.Config.Pods.Logs, m.state.Store.Views, r.pods.ReopenLog)

@@ -6,19 +6,20 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Event is one thing that happened, on the node or to a pod.
+// Event is one thing that happened, on the node or to a pod. Its fields have the names of records on the disk.
 type Event struct {
-	Revision  int64
-	Time      time.Time // of the last occurrence
-	First     time.Time
-	Count     int32 // occurrences; an event that is added with none counts as one
-	Warning   bool
-	Reason    string // one word: Pulled, Created, Started, BackOff, ...
-	Message   string
-	Key       Key // zero for events of the node or of a source
-	UID       types.UID
-	Container string
-	Took      time.Duration // of the step that the event ends
+	Revision  int64     `json:"Revision"`
+	Time      time.Time `json:"Time"` // of the last occurrence
+	First     time.Time `json:"First"`
+	Count     int32     `json:"Count"` // occurrences; an event that is added with none counts as one
+	Warning   bool      `json:"Warning,omitempty"`
+	Reason    string    `json:"Reason"` // one word: Pulled, Created, Started, BackOff, ...
+	Message   string    `json:"Message,omitempty"`
+	Key       Key       `json:"Key,omitzero"` // zero for events of the node or of a source
+	UID       types.UID `json:"UID,omitempty"`
+	Container string    `json:"Container,omitempty"`
+
+	Took time.Duration `json:"Took,omitempty"` // of the step that the event ends
 }
 
 // Same reports whether two events differ in nothing but their time.

@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"k8s.io/apimachinery/pkg/types"
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node"
@@ -101,6 +102,42 @@ func TestATimelineAfterARestartComesFromTheRuntime(t *testing.T) {
 	want := []string{"Accepted 0s", "SandboxCreated 1s", "Created 2s", "Started 3s", "Exited 4s", "Restarting 1h0m0s"}
 	if got := steps(t, n); !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// TestATimelineFillsTheGapOfARestart has an agent that was killed before it kept what it did last.
+func TestATimelineFillsTheGapOfARestart(t *testing.T) {
+	n := newNode(t)
+	kept := node.Event{
+		Revision: 1, Key: node.Key{Namespace: "default", Name: "web"}, UID: "uid-1", Reason: "SandboxCreated", Time: testNow.Add(1500 * time.Millisecond), First: testNow, Count: 1,
+	}
+	n.events.Restore(store.KeptEvents{Events: []node.Event{kept}}, testNow.Add(time.Minute))
+	n.apply(t, manifestOf("web"))
+	n.run(t, "web", node.ContainerExited)
+	n.happen("web", "Exited", time.Hour) // found by the new agent
+	want := []string{"Accepted 0s", "SandboxCreated 1.5s", "Created 2s", "Started 3s", "Exited 4s"}
+	if got := steps(t, n); !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestATimelineIsOfThePodThatIsMeant(t *testing.T) {
+	n := newNode(t)
+	n.apply(t, manifestOf("web"))
+	for i, uid := range []types.UID{"old", "late", "old"} {
+		n.events.Add(node.Event{
+			Key: node.Key{Namespace: "default", Name: "web"}, UID: uid, Reason: "Killing", Message: string(uid), Time: testNow.Add(time.Duration(i) * time.Second),
+		})
+	}
+	for uid, want := range map[string]string{"old": `"sinceAccepted":"2s"`, "late": `"sinceAccepted":"0s"`, "": "Accepted"} {
+		got := n.do(t, "GET", "/v1/namespaces/default/pods/web/timeline?uid="+uid, "")
+		body := strings.ReplaceAll(got.body, ", ", ",")
+		if got.status != 200 || !strings.Contains(body, want) || strings.Contains(body, "Killing") != (uid != "") {
+			t.Errorf("%q: got %d %s, want %s", uid, got.status, body, want)
+		}
+	}
+	if got := n.do(t, "GET", "/v1/namespaces/default/pods/web/timeline?uid=never", ""); got.status != 404 {
+		t.Errorf("a pod that was never there: got %d %s, want 404", got.status, got.body)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 	"nodal/node/store"
 )
 
-// GetTimeline returns the steps of the pod of a name. If there is none, it returns those of
+// GetTimeline returns the steps of the pod of a name, or of the one with a UID. If there is none, it returns those of
 // the last one, as long as its events are kept.
 func (s *eventService) GetTimeline(
 	_ context.Context, r *nodev1.GetTimelineRequest,
@@ -25,16 +25,12 @@ func (s *eventService) GetTimeline(
 	if err != nil {
 		return nil, err
 	}
-	view, ok := s.store.View(key)
-	if !ok && len(events) == 0 {
-		return nil, fmt.Errorf("pod %s: %w", key, node.ErrNotFound)
-	}
+	uid := types.UID(r.GetUid())
 	var t timeline
-	if ok {
-		t = newTimeline(view, events)
-	} else {
-		t = timeline{uid: events[len(events)-1].UID, accepted: events[0].First}
-		t.addEvents(events)
+	if view, ok := s.store.View(key); ok && (uid == "" || uid == view.Slot.Pod.UID()) {
+		t = newTimeline(view, events, s.events.Missed)
+	} else if t = pastTimeline(events, uid); len(t.steps) == 0 {
+		return nil, fmt.Errorf("pod %s: no pod and no events: %w", key, node.ErrNotFound)
 	}
 	slices.SortStableFunc(t.steps, func(a, b *nodev1.Step) int {
 		return a.GetTime().AsTime().Compare(b.GetTime().AsTime())
@@ -49,9 +45,22 @@ type timeline struct {
 	steps    []*nodev1.Step
 }
 
-// newTimeline makes the steps from the pod's record and its events. A restart of the agent
-// loses earlier events, so steps before the first one come from the runtime.
-func newTimeline(view store.View, events []node.Event) timeline {
+// pastTimeline makes the steps of a pod that is gone, the last one if the UID is empty.
+func pastTimeline(events []node.Event, uid types.UID) timeline {
+	for i := len(events) - 1; i >= 0 && uid == ""; i-- {
+		uid = events[i].UID
+	}
+	t := timeline{uid: uid}
+	if i := slices.IndexFunc(events, func(e node.Event) bool { return e.UID == uid }); i >= 0 && uid != "" {
+		t.accepted = events[i].First
+		t.addEvents(events)
+	}
+	return t
+}
+
+// newTimeline makes the steps from the pod's record and its events. Old events are dropped, and some may have been missed
+// around a restart of the agent. Steps of these times come from the runtime.
+func newTimeline(view store.View, events []node.Event, missed func(time.Time) bool) timeline {
 	pod := view.Slot.Pod
 	t := timeline{uid: pod.UID(), accepted: pod.Accepted}
 	first := time.Time{}
@@ -65,7 +74,7 @@ func newTimeline(view store.View, events []node.Event) timeline {
 		t.add(pod.Accepted, &nodev1.Step{What: "Accepted", Message: "from source " + string(pod.Source)})
 	}
 	if view.Got != nil {
-		t.addObserved(view.Got, func(at time.Time) bool { return first.IsZero() || at.Before(first) })
+		t.addObserved(view.Got, func(at time.Time) bool { return first.IsZero() || at.Before(first) || missed(at) })
 	}
 	return t
 }
@@ -102,7 +111,7 @@ func (t *timeline) addObserved(got *node.Observed, before func(time.Time) bool) 
 		}
 		add(c.CreatedAt, &nodev1.Step{What: "Created", Container: c.Name, Message: fmt.Sprintf("attempt %d", c.Attempt)})
 		add(c.StartedAt, &nodev1.Step{What: "Started", Container: c.Name, Message: fmt.Sprintf("attempt %d", c.Attempt)})
-		if before(c.FinishedAt) {
+		if !c.FinishedAt.IsZero() && before(c.FinishedAt) {
 			t.steps = slices.DeleteFunc(t.steps, endOf(c)) // its time is when the end was found
 		}
 		add(c.FinishedAt, &nodev1.Step{

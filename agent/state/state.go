@@ -26,6 +26,7 @@ type State struct {
 	Secrets *vault.Journal // seals Secrets on their way to the disk
 
 	journal *journal.Journal
+	kept    keptEvents
 	log     *slog.Logger
 }
 
@@ -45,6 +46,7 @@ func Open(ctx context.Context, dirs config.Dirs, key seal.Source, log *slog.Logg
 		return nil, closing(j, err)
 	}
 	s := &State{Events: store.NewEvents(clock), journal: j, log: log}
+	s.kept.load(dirs.Events(), s.Events, log)
 	sealing := Sealing(dirs, key)
 	sealing.Disk, sealing.Report, sealing.Log = j, s.Events.Add, log
 	s.Secrets = vault.New(sealing)
@@ -118,8 +120,11 @@ func (s *State) Running() []*corev1.Pod {
 	return pods
 }
 
-// Close closes the journal.
-func (s *State) Close() error { return s.journal.Close() }
+// Close keeps the last events, and closes the journal.
+func (s *State) Close() error {
+	s.kept.close()
+	return s.journal.Close()
+}
 
 // closing closes the journal after a failure.
 func closing(j *journal.Journal, err error) error {

@@ -10,7 +10,7 @@ import (
 
 // Events keeps the latest events, node-wide and for each pod, so that one
 // noisy pod does not push out another's story. Repeated warnings are counted,
-// not kept.
+// not kept. Those of earlier processes are among them, as far as they were kept (events_kept.go).
 type Events struct {
 	clock *Clock
 
@@ -18,6 +18,10 @@ type Events struct {
 	all       []node.Event // by revision
 	perKey    map[node.Key]int
 	compacted int64
+
+	began  int64     // the revision at which this process began
+	ended  time.Time // of the last event that an earlier process kept; zero without one
+	opened time.Time // when this process took them over
 }
 
 const (
@@ -37,15 +41,25 @@ func (r *Events) Add(e node.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e.First, e.Count = e.Time, max(1, e.Count)
-	for i := len(r.all) - 1; e.Warning && i >= max(0, len(r.all)-repeatLookback); i-- {
-		old := &r.all[i]
-		if old.Same(&e) && e.Time.Sub(old.Time) < repeatWindow {
-			e.First, e.Count = old.First, old.Count+e.Count
-			r.cut(i)
-			break
-		}
+	if i := r.lately(func(old *node.Event) bool { return e.Warning && old.Same(&e) && e.Time.Sub(old.Time) < repeatWindow }); i >= 0 {
+		e.First, e.Count = r.all[i].First, r.all[i].Count+e.Count
+		r.cut(i)
 	}
 	e.Revision = r.clock.Next()
+	r.put(e)
+}
+
+// lately returns the place of the latest event that matches, if it is one of the last few, or else -1.
+func (r *Events) lately(match func(*node.Event) bool) int {
+	for i := len(r.all) - 1; i >= max(0, len(r.all)-repeatLookback); i-- {
+		if match(&r.all[i]) {
+			return i
+		}
+	}
+	return -1
+}
+
+func (r *Events) put(e node.Event) {
 	r.all = append(r.all, e)
 	r.perKey[e.Key]++
 	r.trim(e.Key)

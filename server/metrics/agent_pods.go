@@ -37,14 +37,14 @@ type Events interface {
 	Since(revision int64, match func(*node.Event) bool) ([]node.Event, int64, error)
 }
 
-// Watch counts the containers in the node's events, until the context ends.
-func (a *Agent) Watch(ctx context.Context, events Events, view func(node.Key) (store.View, bool)) {
+// Watch counts the containers in the node's events after a revision, until the context ends.
+func (a *Agent) Watch(ctx context.Context, events Events, after int64, view func(node.Key) (store.View, bool)) {
 	wanted := func(e *node.Event) bool {
 		return slices.Contains([]string{"Started", "Removed", "Pulled", "Exited"}, e.Reason)
 	}
 	starting := map[types.UID]map[string]bool{} // containers that have started at least once, while others have not
 	waited := waits{}
-	at := int64(0)
+	at := after
 	for {
 		changed := events.Changed()
 		found, now, err := events.Since(at, wanted)

@@ -134,7 +134,7 @@ func TestAPodHasStartedOnceAllItsContainersHave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, l := testAgent(), &told{changed: make(chan struct{})}
 		ctx, cancel := context.WithCancel(t.Context())
-		go a.Watch(ctx, l, func(node.Key) (store.View, bool) { return pair(), true })
+		go a.Watch(ctx, l, 0, func(node.Key) (store.View, bool) { return pair(), true })
 		for i, e := range []struct {
 			container string
 			uid       types.UID
@@ -177,13 +177,29 @@ func TestCountingContinuesAfterEventsCannotBeRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, l := testAgent(), &told{changed: make(chan struct{}), fails: 2}
 		ctx, cancel := context.WithCancel(t.Context())
-		go a.Watch(ctx, l, func(node.Key) (store.View, bool) { return pair(), true })
+		go a.Watch(ctx, l, 0, func(node.Key) (store.View, bool) { return pair(), true })
 		synctest.Wait()
 		l.events = append(l.events, node.Event{Revision: 1, Reason: "Started", Container: "a", UID: "1"})
 		l.changed <- struct{}{}
 		synctest.Wait()
 		if got := value(read(t, a)["kubelet_started_containers_total"]); got != 1 {
 			t.Errorf("%v containers have started, want 1", got)
+		}
+		cancel()
+	})
+}
+
+func TestEventsOfAnEarlierAgentAreNotCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, l := testAgent(), &told{changed: make(chan struct{})}
+		for revision := range int64(4) {
+			l.events = append(l.events, node.Event{Revision: revision, Reason: "Started", Container: "a", UID: "1"})
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		go a.Watch(ctx, l, 2, func(node.Key) (store.View, bool) { return pair(), true })
+		synctest.Wait()
+		if got := value(read(t, a)["kubelet_started_containers_total"]); got != 1 {
+			t.Errorf("%v containers have started, want 1: the others did before", got)
 		}
 		cancel()
 	})

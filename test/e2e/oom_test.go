@@ -67,13 +67,14 @@ func TestAKilledProcessIsToldToItsPod(t *testing.T) {
 		t.Errorf("it has restarted: %+v", got)
 	}
 
+	n.waitKept("OOMKilled")
 	n.Kill()
 	n.up()
 	n.waitRunning("hungry")
 	n.inside("hungry", "eater", "touch /go") // what the new agent tells of this comes after what it might tell of the past
-	n.eventually("an event on the next killed process", func() bool { return len(n.oomEvents("hungry", "OOMKilled")) > 0 })
+	n.eventually("an event on the next killed process", func() bool { return len(n.oomEvents("hungry", "OOMKilled")) > 1 })
 	again := n.oomEvents("hungry", "OOMKilled")
-	if len(again) != 1 || again[0].GetMessage() == e.GetMessage() {
-		t.Errorf("got %s, want the new kill alone", n.jsonOf(again))
+	if len(again) != 2 || again[0].GetMessage() != e.GetMessage() || again[0].GetCount() != 1 || again[1].GetMessage() == e.GetMessage() {
+		t.Errorf("got %s, want the kill of before, once, and the new one", n.jsonOf(again))
 	}
 }
