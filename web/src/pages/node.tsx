@@ -9,6 +9,7 @@ import { GarbageSection } from "../parts/garbage";
 import { KeptLogsSection } from "../parts/kept_logs";
 import { Gauges } from "../parts/gauges";
 import { HealthIcon } from "../parts/icons";
+import { Past } from "../parts/past";
 import { PodLink } from "../parts/pod_link";
 import { Pressure } from "../parts/pressure";
 import { Waiting } from "../parts/waiting";
@@ -16,7 +17,7 @@ import { getNode, watchEvents } from "../pure/calls";
 import { type ConditionLine, ofNode, troubleOf } from "../pure/conditions";
 import { find, tally } from "../pure/find";
 import { healthNames, healthOf, healths, isOver, keyOf, whyOf } from "../pure/health";
-import { cores } from "../pure/quantity";
+import { cores, quantity } from "../pure/quantity";
 import { said } from "../pure/said";
 import { bytes, full, since } from "../pure/time";
 import { now } from "../state/clock";
@@ -44,6 +45,7 @@ export function NodePage() {
       <Settings warnings={n.warnings ?? []} />
       <NodeTrouble lines={conditions} />
       <Gauges track={usage} />
+      <Past of={null} events={events.value} memory={quantity(n.capacity?.["memory"])} cpu={quantity(n.capacity?.["cpu"])} />
       <div class="columns">
         <div class="column-main">
           <PodStates />

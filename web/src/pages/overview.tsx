@@ -8,6 +8,7 @@ import { ApiButton } from "../parts/commands";
 import { Conditions } from "../parts/conditions";
 import { ContainerBox } from "../parts/container";
 import { ContainerUsage } from "../parts/container_usage";
+import { Past } from "../parts/past";
 import { Volumes } from "../parts/volumes";
 import { getPod, getTimeline } from "../pure/calls";
 import { ofPod } from "../pure/conditions";
@@ -52,6 +53,7 @@ export function Overview({ pod }: { pod: Pod }) {
           ))}
         </div>
       </section>
+      <Past of={pod} events={events.value.filter((e) => e.uid === pod.uid)} />
       <div class="columns even">
         <section>
           <h2>Conditions</h2>

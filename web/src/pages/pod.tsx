@@ -19,6 +19,7 @@ import { events, pods, probes, synced } from "../state/live";
 import { hrefOf } from "../state/route";
 import { isAdmin, canExec, canWrite, may, session } from "../state/session";
 import { Overview } from "./overview";
+import { GonePod } from "./pod_gone";
 import { LogsTab } from "./logs";
 
 const TerminalTab = lazily(() => import("./terminal").then((m) => m.TerminalTab));
@@ -46,12 +47,14 @@ export function PodPage({ namespace, name, tab }: Props) {
 
 function Missing({ namespace, name }: { namespace: string; name: string }) {
   if (!synced.value) return <Waiting />;
+  const own = events.value.filter((e) => e.namespace === namespace && e.name === name);
   return (
     <div class="page">
       <h1>{name}</h1>
       <p>
-        There is no pod <code>{namespace}/{name}</code> on this node. It may have been deleted. <a href={hrefOf("pods")}>All pods</a>
+        There is no pod <code>{namespace}/{name}</code> on this node. {own.length > 0 ? "It is gone; this is what the node remembers." : "It may have been deleted."} <a href={hrefOf("pods")}>All pods</a>
       </p>
+      {own.length > 0 && <GonePod namespace={namespace} name={name} events={own} />}
     </div>
   );
 }

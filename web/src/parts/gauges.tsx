@@ -48,7 +48,7 @@ export function Gauges({ track }: { track: NodeTrack }) {
       </div>
       <div class="gauges-foot">
         <p>
-        {use.memory.length > 1 ? `Last ${age(span.to - span.from)}` : "Charts start now"} · usage is recorded only while this page is open
+        {use.memory.length > 1 ? `Last ${age(span.to - span.from)}` : "Charts start now"} · live, while this page is open
         {latest?.missing && <span> · incomplete: {latest.missing}</span>}
         </p>
         <ApiButton call={watchUsage(node.value?.name ?? "")} />

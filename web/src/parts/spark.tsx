@@ -2,6 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { draw, nearest, type Span, topOf } from "../pure/line";
 import { clock } from "../pure/time";
+import type { Mark } from "../pure/past";
 import type { Point } from "../pure/usage";
 
 interface Props {
@@ -14,13 +15,16 @@ interface Props {
   words: (value: number) => string;
   label: string;
   small?: boolean;
+  marks?: readonly Mark[];
+  /** The distance of points, in milliseconds, that the line does not join. */
+  hole?: number;
 }
 
-export function Spark({ points, span, limit = null, least, words, label, small }: Props) {
+export function Spark({ points, span, limit = null, least, words, label, small, marks = [], hole }: Props) {
   const shown = useSignal<Point | null>(null);
   const top = topOf(points, limit, least);
-  const { line, area } = draw(points, span, top);
-  const place = (p: Point) => ((p.at - span.from) / (span.to - span.from)) * 100;
+  const { line, area } = draw(points, span, top, hole);
+  const place = (p: { at: number }) => ((p.at - span.from) / (span.to - span.from)) * 100;
   const move = (event: PointerEvent) => {
     const box = (event.currentTarget as Element).getBoundingClientRect();
     shown.value = nearest(points.filter((p) => p.at >= span.from), span.from + ((event.clientX - box.left) / box.width) * (span.to - span.from));
@@ -34,6 +38,9 @@ export function Spark({ points, span, limit = null, least, words, label, small }
         {limit !== null && <path class="spark-limit" d={`M0 ${100 - (limit / top) * 100}H1000`} />}
         {line && <path class="spark-line" d={line} />}
       </svg>
+      {marks.map((m) => (
+        <i class="past-mark" style={{ left: `${place(m)}%` }} title={m.label} />
+      ))}
       {last && <span class="spark-top">{words(top)}</span>}
       {shown.value && (
         <>

@@ -66,6 +66,12 @@ export function watchAuditOf(pod: Named): Call {
 
 export const getPod = (pod: Named) => read(podPath(pod), "PodsService/GetPod", `kubectl get pod ${of(pod)} -o yaml`, named(pod));
 export const getUsageHistory = (pod: Named) => read(`${podPath(pod)}/stats`, "StatsService/GetStatsHistory", "", named(pod));
+/** getPodHistory reads what was recorded of a pod, which may be gone. */
+export function getPodHistory(pod: Named & { uid?: string }, since: string, step: number): Call {
+  const message = { ...named(pod), ...(pod.uid && { uid: pod.uid }), since, step: `${step}s` };
+  return read(`${podPath(pod)}/history?${pod.uid ? `uid=${pod.uid}&` : ""}since=${since}&step=${step}s`, "StatsService/GetPodHistory", "", message);
+}
+export const getNodeHistory = (since: string, step: number) => read(`/v1/node/history?since=${since}&step=${step}s`, "StatsService/GetNodeHistory", "", { since, step: `${step}s` });
 export const getTimeline = (pod: Named) => read(`${podPath(pod)}/timeline`, "EventsService/GetTimeline", `kubectl describe pod ${of(pod)}`, named(pod));
 
 /** ThisPod names a pod with its UID, so that a successor of the same name is not meant. */

@@ -29,12 +29,13 @@ export interface Drawn {
   area: string;
 }
 
-export function draw(points: readonly Point[], { from, to }: Span, top: number): Drawn {
+/** draw joins points by a line, unless they are further apart than a hole. */
+export function draw(points: readonly Point[], { from, to }: Span, top: number, hole = gap): Drawn {
   const runs: Point[][] = [];
   let last: Point | undefined;
   for (const p of points) {
     if (p.at < from) continue;
-    if (!last || p.at - last.at > gap) runs.push([]);
+    if (!last || p.at - last.at > hole) runs.push([]);
     runs.at(-1)!.push(p);
     last = p;
   }

@@ -1,0 +1,51 @@
+// A pod that is gone: what the node still knows of it.
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import type { Event, GetTimelineResponse } from "../api/gen";
+import { perform } from "../api/request";
+import { Timeline } from "../parts/chart";
+import { ApiButton } from "../parts/commands";
+import { EventList } from "../parts/events";
+import { Past } from "../parts/past";
+import { getTimeline, watchEventsOf } from "../pure/calls";
+
+interface Props {
+  namespace: string;
+  name: string;
+  /** The events of pods of the name, newest first. */
+  events: readonly Event[];
+}
+
+export function GonePod({ namespace, name, events }: Props) {
+  const timeline = useSignal<GetTimelineResponse>({});
+  const pod = { namespace, name, uid: events[0]?.uid ?? "" };
+  useEffect(() => {
+    let current = true;
+    perform<GetTimelineResponse>(getTimeline(pod)).then(
+      (answer) => current && (timeline.value = answer),
+      () => {}, // there are the events
+    );
+    return () => {
+      current = false;
+    };
+  }, [namespace, name, events[0]?.revision]);
+  const steps = timeline.value.steps ?? [];
+  const containers = [...new Set(steps.flatMap((s) => s.container || []))];
+  return (
+    <>
+      {steps.length > 0 && (
+        <section>
+          <Timeline steps={steps} containers={containers} accepted={steps[0]!.time ?? ""} now={Date.parse(steps.at(-1)!.time ?? "")} whole call={getTimeline(pod)} />
+        </section>
+      )}
+      <Past of={pod} events={events} />
+      <section>
+        <div class="section-head">
+          <h2>Events</h2>
+          <ApiButton call={watchEventsOf(pod)} />
+        </div>
+        <EventList of="pod" events={events} />
+      </section>
+    </>
+  );
+}
