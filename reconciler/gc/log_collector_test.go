@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,6 +23,7 @@ var web = node.Key{Namespace: "default", Name: "web"}
 
 // shelf is a node's log files, on which a pod may write.
 type shelf struct {
+	mu      sync.Mutex
 	files   []node.LogFile
 	budget  gc.LogBudget
 	stuck   string // a file that cannot be removed
@@ -31,6 +33,8 @@ type shelf struct {
 var _ gc.LogFiles = (*shelf)(nil)
 
 func (s *shelf) of(kept bool) (all []node.LogFile) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, f := range s.files {
 		if f.Run.Kept == kept {
 			all = append(all, f)
@@ -46,6 +50,8 @@ func (s *shelf) OfPod(key node.Key, uid types.UID) ([]node.LogFile, error) {
 }
 
 func (s *shelf) RemoveFile(file node.LogFile) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if file.Path == s.stuck {
 		return errors.New("it is stuck")
 	}
@@ -67,6 +73,8 @@ func (s *shelf) put(uid types.UID, path string, attempt uint32, bytes int64) {
 
 // write makes the file longer that a pod writes to.
 func (s *shelf) write(path string, bytes int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for i := range s.files {
 		if s.files[i].Path == path {
 			s.files[i].Bytes += bytes
@@ -76,6 +84,8 @@ func (s *shelf) write(path string, bytes int64) {
 
 func (s *shelf) wantRemoved(t *testing.T, want string) {
 	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if got := strings.Join(s.removed, " "); got != want {
 		t.Errorf("removed %q, want %q", got, want)
 	}
