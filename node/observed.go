@@ -83,13 +83,19 @@ type Container struct {
 	Reason     string                     `json:"Reason"`
 	Message    string                     `json:"Message"`
 	LogPath    string                     `json:"LogPath"`
-	Grace      time.Duration              `json:"Grace"`      // that its pod allowed it; kept for orphans
-	Hooked     *corev1.Container          `json:"Hooked"`     // its preStop hook and ports, kept for orphans; may be nil
-	Limits     *limit.Limits              `json:"Limits"`     // that this agent last gave it; nil if it gave none
-	User       *corev1.LinuxContainerUser `json:"User"`       // that it was started as; nil if the runtime does not report it
-	StopSignal corev1.Signal              `json:"StopSignal"` // that it is asked to stop with; empty if the runtime does not report it
-	Hooks      Hooks                      `json:"Hooks"`      // what this agent has done about them
-	Inspected  bool                       `json:"Inspected"`  // the fields that only a status call returns belong to State
+	Grace      time.Duration              `json:"Grace"`            // that its pod allowed it; kept for orphans
+	Hooked     *corev1.Container          `json:"Hooked"`           // its preStop hook and ports, kept for orphans; may be nil
+	Limits     *limit.Limits              `json:"Limits"`           // that this agent last gave it; nil if it gave none
+	User       *corev1.LinuxContainerUser `json:"User"`             // that it was started as; nil if the runtime does not report it
+	StopSignal corev1.Signal              `json:"StopSignal"`       // that it is asked to stop with; empty if the runtime does not report it
+	Mounts     *Mounts                    `json:"Mounts,omitempty"` // of volumes, as far as the runtime decides about them; nil if nothing is special
+	Hooks      Hooks                      `json:"Hooks"`            // what this agent has done about them
+	Inspected  bool                       `json:"Inspected"`        // the fields that only a status call returns belong to State
+}
+
+// Mounts says how the runtime has mounted the volumes of a container.
+type Mounts struct {
+	Deep []string `json:"Deep"` // paths that are mounted read-only with all below them
 }
 
 // Alive reports whether a container has a process, or may have one.

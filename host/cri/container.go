@@ -141,8 +141,23 @@ func inspectedContainer(s *runtimeapi.ContainerStatus) node.Container {
 		Hooked:     spec.HookedOf(s.GetAnnotations()),
 		User:       userOf(s.GetUser().GetLinux()),
 		StopSignal: spec.SignalOf(s.GetStopSignal()),
+		Mounts:     mountsOf(s.GetMounts()),
 		Inspected:  true,
 	}
+}
+
+// mountsOf returns what is special about the mounts of a container, or nil.
+func mountsOf(all []*runtimeapi.Mount) *node.Mounts {
+	var deep []string
+	for _, m := range all {
+		if m.GetRecursiveReadOnly() {
+			deep = append(deep, m.GetContainerPath())
+		}
+	}
+	if deep == nil {
+		return nil
+	}
+	return &node.Mounts{Deep: deep}
 }
 
 // userOf returns the user that a container was started as, if the runtime reports it.

@@ -27,7 +27,7 @@ func TestMountsAreChosen(t *testing.T) {
 		{"a variable that leads up", corev1.VolumeMount{SubPathExpr: "a/$(UP)"}, false, "", false, "no path below the volume"},
 		{"a variable that leads elsewhere", corev1.VolumeMount{SubPathExpr: "$(ELSEWHERE)"}, false, "", false, "no path below the volume"},
 		{"read-only as deep as it goes", corev1.VolumeMount{ReadOnly: true, RecursiveReadOnly: &enabled}, false, "", true, ""},
-		{"that is refused where the runtime cannot", corev1.VolumeMount{ReadOnly: true, RecursiveReadOnly: &enabled}, true, "", false, "not supported on this node"},
+		{"that is refused where the runtime cannot", corev1.VolumeMount{ReadOnly: true, RecursiveReadOnly: &enabled}, true, "", false, "requested recursive read-only mode, but it is not supported by the runtime"},
 		{"if it is possible, it is", corev1.VolumeMount{ReadOnly: true, RecursiveReadOnly: &possible}, false, "", true, ""},
 		{"if it is not, it is not", corev1.VolumeMount{ReadOnly: true, RecursiveReadOnly: &possible}, true, "", false, ""},
 	} {

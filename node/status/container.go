@@ -31,6 +31,7 @@ func (d *deriver) container(c *corev1.Container) corev1.ContainerStatus {
 	s.RestartCount = max(s.RestartCount, int32(run.Attempt))
 	s.ContainerID, s.ImageID = d.id(run), run.ImageID
 	setUser(&s, run)
+	setMounts(&s, c, run)
 	d.setResources(&s, run)
 	if previous := d.got.Previous(d.pod.UID(), c.Name); life.Known(previous) {
 		s.LastTerminationState.Terminated = d.terminated(previous)

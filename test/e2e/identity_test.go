@@ -291,6 +291,7 @@ func TestNamesAndResolversThatTheNodeDecides(t *testing.T) {
 	spec := func(name, lines string) string {
 		return strings.Replace(shell(name, "exec sleep 1000").yaml(), "spec:\n", "spec:\n"+lines, 1)
 	}
+	events := n.follow("/v1/events:watch")
 	long := strings.Repeat("n", 62) + "-more"
 	n.apply(spec("cluster", "") + "---\n" + spec("default", "  dnsPolicy: Default\n") + "---\n" +
 		spec("override", "  hostnameOverride: other.example\n") + "---\n" + spec(long, "") + "---\n" +
@@ -309,6 +310,11 @@ func TestNamesAndResolversThatTheNodeDecides(t *testing.T) {
 		}
 	}
 	n.wait("full", "it says why it does not run", func(p *corev1.Pod) bool {
-		return strings.Contains(p.Status.Message, "is too long (64 characters is the max")
+		return p.Status.Phase == corev1.PodPending && strings.Contains(p.Status.Message, "is too long (64 characters is the max")
 	})
+	for range 2 { // it is tried again
+		if told := events.until(`"FailedCreatePodSandBox"`); !strings.Contains(told, "is too long (64 characters is the max") {
+			t.Errorf("the event is %s", told)
+		}
+	}
 }

@@ -137,7 +137,7 @@ func TestMountOptionsAreHonoured(t *testing.T) {
 	} else {
 		n.wait("deep", "it is refused", func(p *corev1.Pod) bool {
 			w := containerStatus(p, "mounter").State.Waiting
-			return w != nil && w.Reason == "CreateContainerConfigError" && strings.Contains(w.Message, "recursive read-only mounts are not supported")
+			return w != nil && w.Reason == "CreateContainerConfigError" && strings.Contains(w.Message, "requested recursive read-only mode, but it is not supported by the runtime")
 		})
 	}
 	n.deletePod("shared", "")

@@ -1,7 +1,6 @@
 package spec
 
 import (
-	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -11,9 +10,6 @@ import (
 
 	"nodal/node"
 )
-
-var errRecursiveReadOnly = errors.New(
-	"recursive read-only mounts are not supported on this node: the runtime does not announce them")
 
 // AsksRecursion reports whether the translation of a container depends on whether the runtime can make mounts
 // recursively read-only.
@@ -47,7 +43,7 @@ func isOpen(m corev1.VolumeMount) bool { return m.SubPathExpr != "" || asksRecur
 func choose(m *corev1.VolumeMount, env *Variables, recursive bool) error {
 	if asksRecursion(*m) && !recursive {
 		if *m.RecursiveReadOnly == corev1.RecursiveReadOnlyEnabled {
-			return errRecursiveReadOnly
+			return fmt.Errorf("failed to resolve recursive read-only mode: volume %q requested recursive read-only mode, but it is not supported by the runtime", m.Name)
 		}
 		m.RecursiveReadOnly = nil
 	}
