@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"nodal/agent/cgroups"
@@ -32,7 +33,7 @@ func measure(o Options, f facts, m memory, r runtime) (g gauges) {
 		NodeName: cfg.Node.Name, Started: f.machine.Booted, Root: cfg.Dirs.Root, Disk: g.meter,
 	})
 	g.vitals = reconciler.NewVitals(reconciler.VitalsConfig{
-		Runtime: withFault{r.health, r.own.Fault}, Signals: g.figures.Signals,
+		Runtime: withFault{withCgroups{r.health, r.cgroups}, r.own.Fault}, Signals: g.figures.Signals,
 		Rules: cfg.Reserved.Rules, Hold: cfg.Reserved.Shortage, Clock: time.Now, Log: o.Log,
 	})
 	g.past = newRecorder(o, m.state, counted(f.cgroups, r.cgroups, nil))
@@ -73,6 +74,25 @@ func (w withFault) Status(ctx context.Context) (node.RuntimeStatus, error) {
 		s.Message = w.fault()
 	}
 	return s, err
+}
+
+// withCgroups is the health of a runtime. A ready one that can start no pod, because none can have a cgroup, is not ready.
+type withCgroups struct {
+	reconciler.RuntimeHealth
+	pods *cgroups.Pods // nil if pods have none of their own
+}
+
+// Status asks for the status of the runtime.
+func (w withCgroups) Status(ctx context.Context) (node.RuntimeStatus, error) {
+	s, err := w.RuntimeHealth.Status(ctx)
+	if err != nil || !s.Ready || w.pods == nil {
+		return s, err
+	}
+	if unable := w.pods.Able(ctx); unable != nil {
+		s.Ready = false
+		s.Message = strings.TrimPrefix(s.Message+"; "+unable.Error(), "; ")
+	}
+	return s, nil
 }
 
 // counted returns the cgroups that are measured. pods is nil if pods have none of their own, and daemon if the

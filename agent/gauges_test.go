@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"nodal/agent/cgroups"
@@ -30,6 +31,29 @@ func TestARuntimesStatusTellsWhatItsNetworkCannotDo(t *testing.T) {
 		h := withFault{answers{RuntimeStatus: c.status}, func() string { return "no guard" }}
 		if got, err := h.Status(t.Context()); err != nil || got.Message != c.want {
 			t.Errorf("%+v: got message %q (%v), want %q", c.status, got.Message, err, c.want)
+		}
+	}
+}
+
+func TestARuntimeIsNotReadyIfNoPodCanHaveACgroup(t *testing.T) {
+	unable := cgroups.NewPods(cgroups.Config{
+		Driver: func(context.Context) (string, error) { return "", errors.New("systemd does not run on this machine") },
+	})
+	ready := node.RuntimeStatus{Ready: true, NetworkReady: true}
+	for _, c := range []struct {
+		name   string
+		status node.RuntimeStatus
+		pods   *cgroups.Pods
+		ready  bool
+		want   string
+	}{
+		{"no pod can have one", ready, unable, false, "systemd does not run on this machine"},
+		{"pods have none", ready, nil, true, ""},
+		{"the runtime is not ready", node.RuntimeStatus{Message: "it begins"}, unable, false, "it begins"},
+	} {
+		got, err := withCgroups{answers{RuntimeStatus: c.status}, c.pods}.Status(t.Context())
+		if err != nil || got.Ready != c.ready || got.Message != c.want {
+			t.Errorf("%s: got %+v, %v, want ready %v and the message %q", c.name, got, err, c.ready, c.want)
 		}
 	}
 }

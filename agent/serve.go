@@ -79,7 +79,9 @@ func expose(o Options, f facts, m memory, r runtime, p parts) (*api, error) {
 	counts := membership.Renewals{
 		Client: m.counts.ClientCertificate, Serving: m.counts.ServingCertificate(p.guard.Expires),
 	}
-	return &api{s, p.guard, l, handshake(o.Config.Auth.TLS), f.supervisor, apiTasks(f, p, s.Local(), counts), o.Log}, nil
+	return &api{s, p.guard, l, handshake(o.Config.Auth.TLS), f.supervisor, apiTasks(f, p, board{
+		p.sources, p.reconciler.Settled(), usePodCIDRs(r.pods.UsePodCIDRs, r.own.Subnets(), m.state.Events.Add),
+	}, s.Local(), counts), o.Log}, nil
 }
 
 // handshake returns the versions and algorithms for the TLS port.
@@ -105,10 +107,10 @@ func warned(of []config.Warning) (all []server.Warning) {
 
 // apiTasks renew the certificate of the API and keep the node in its cluster, if it is a member of one. local leads
 // to the API.
-func apiTasks(f facts, p parts, local grpc.ClientConnInterface, counts membership.Renewals) []task {
+func apiTasks(f facts, p parts, heard board, local grpc.ClientConnInterface, counts membership.Renewals) []task {
 	all := []task{steady(func(ctx context.Context) { f.identity.renew(ctx, counts.Serving) }), steady(p.guard.Watch)}
 	if f.cluster != nil {
-		self := membership.Node{API: local, Board: board{p.sources, p.reconciler.Settled()}}
+		self := membership.Node{API: local, Board: heard}
 		all = append(all, func(ctx context.Context) error { return f.cluster.Run(ctx, self, counts) })
 	}
 	return all

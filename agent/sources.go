@@ -51,7 +51,8 @@ func podSources(s config.Sources, sink source.Sink) ([]podSource, error) {
 // board takes from the membership in a cluster which pods the cluster wants.
 type board struct {
 	*store.Sources
-	settled <-chan struct{}
+	settled  <-chan struct{}
+	podCIDRs func(ctx context.Context, cidrs []string) error
 }
 
 var _ member.Board = board{}
@@ -61,6 +62,9 @@ func (b board) Heard(claims node.Claims) <-chan struct{} {
 	b.Sources.Heard(time.Now(), claims)
 	return b.settled
 }
+
+// UsePodCIDRs passes on the subnets that the cluster has given the node for its pods.
+func (b board) UsePodCIDRs(ctx context.Context, cidrs []string) error { return b.podCIDRs(ctx, cidrs) }
 
 // firstLook bounds how long the start waits for looks at a runtime or a disk that hangs.
 const firstLook = 3 * time.Second

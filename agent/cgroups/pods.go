@@ -41,6 +41,12 @@ var _ reconciler.Cgroups = (*Pods)(nil)
 // NewPods returns cgroups that are not open yet.
 func NewPods(c Config) *Pods { return &Pods{config: c} }
 
+// Able fails if no pod can have a cgroup. It opens the cgroups, and costs nothing once they are open.
+func (p *Pods) Able(ctx context.Context) error {
+	_, err := p.open(ctx)
+	return err
+}
+
 // SetUp makes the cgroup of a pod, or changes its limits.
 func (p *Pods) SetUp(ctx context.Context, pod *corev1.Pod, limits limit.Limits) error {
 	tree, err := p.open(ctx)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -101,6 +102,14 @@ func (r *Runtime) Connect() func(sandbox string) error {
 		return nil
 	}
 	return r.network.Connect
+}
+
+// Subnets returns the subnets of pods, one for each family; nil if the runtime is not the agent's.
+func (r *Runtime) Subnets() []netip.Prefix {
+	if r == nil {
+		return nil
+	}
+	return r.network.Subnets()
 }
 
 // Garbage lists what the network still holds of pods that are gone. There is none if the runtime is not the agent's: its

@@ -1,6 +1,8 @@
 package member
 
 import (
+	"context"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -14,6 +16,8 @@ type Board interface {
 	Heard(claims node.Claims) (settled <-chan struct{})
 	// Ring says that the claims answer differently now.
 	Ring()
+	// UsePodCIDRs tells the node the subnets that the cluster has given it for its pods. It is called again after an error.
+	UsePodCIDRs(ctx context.Context, cidrs []string) error
 }
 
 // ready is the board of a node that does not wait for its cluster.
@@ -28,6 +32,8 @@ func (ready) Heard(node.Claims) <-chan struct{} {
 }
 
 func (ready) Ring() {}
+
+func (ready) UsePodCIDRs(context.Context, []string) error { return nil }
 
 var _ node.Claims = (*pods)(nil)
 

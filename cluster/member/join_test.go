@@ -129,6 +129,38 @@ func TestTheNodeShowsKubernetesVersionAndItsOwnInAnAnnotation(t *testing.T) {
 	}
 }
 
+// subnetBoard takes the subnets of pods, once it is able to.
+type subnetBoard struct {
+	ready
+	told []string
+	err  error
+}
+
+func (b *subnetBoard) UsePodCIDRs(_ context.Context, cidrs []string) error {
+	b.told = append(b.told, strings.Join(cidrs, ","))
+	return b.err
+}
+
+func TestTheNodeIsToldItsSubnetsUntilItTakesThem(t *testing.T) {
+	board, object := &subnetBoard{err: errors.New("away")}, &corev1.Node{}
+	p, _, _ := placed(t, Config{StatusAtMost: time.Hour, Board: board}, object, http.StatusOK)
+	update := func() {
+		t.Helper()
+		if err := p.update(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	update() // there are none yet
+	object.Spec.PodCIDRs = []string{"10.244.1.0/24", "fd00:244:1::/64"}
+	update()
+	board.err = nil
+	update()
+	update()
+	if want := []string{"10.244.1.0/24,fd00:244:1::/64", "10.244.1.0/24,fd00:244:1::/64"}; !slices.Equal(board.told, want) {
+		t.Errorf("the node was told %q, want %q: again after the failure, and not after the success", board.told, want)
+	}
+}
+
 func TestWhatTurnsOnANodeIsTold(t *testing.T) {
 	p, _, told := placed(t, Config{StatusAtMost: time.Hour}, nil, http.StatusOK)
 	node := p.node.(described)

@@ -51,6 +51,7 @@ type Server struct {
 	life       chan struct{}
 	serial     int // the last number used in an ID or address
 	ready      readiness
+	podCIDR    string
 	names      names
 	sandboxes  *table[*sandbox]
 	containers *table[*container]

@@ -69,9 +69,19 @@ func (s *Server) RuntimeConfig(
 	}, nil
 }
 
-// UpdateRuntimeConfig ignores the pod CIDR, as containerd does with a CNI configuration of its own.
+// UpdateRuntimeConfig only notes the pod CIDR, as containerd does with a CNI configuration of its own.
 func (s *Server) UpdateRuntimeConfig(
-	context.Context, *runtime.UpdateRuntimeConfigRequest,
+	_ context.Context, r *runtime.UpdateRuntimeConfigRequest,
 ) (*runtime.UpdateRuntimeConfigResponse, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.podCIDR = r.GetRuntimeConfig().GetNetworkConfig().GetPodCidr()
 	return &runtime.UpdateRuntimeConfigResponse{}, nil
+}
+
+// PodCIDR returns the pod CIDR of the last UpdateRuntimeConfig.
+func (s *Server) PodCIDR() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.podCIDR
 }
