@@ -33,6 +33,11 @@ func (e StartError) Unwrap() error { return e.Err }
 
 // Run runs the agent until the context ends. Pods keep running.
 func Run(ctx context.Context, o Options) (err error) {
+	ctx, release, err := holdLock(ctx, o)
+	if err != nil {
+		return StartError{err}
+	}
+	defer func() { err = errors.Join(err, release()) }()
 	forbidCoreDumps(o.Log)
 	limitMemory(os.DirFS("/"), o.Log)
 	f, err := look(ctx, o)

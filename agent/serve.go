@@ -49,6 +49,9 @@ func expose(o Options, f facts, m memory, r runtime, p parts) (*api, error) {
 	in.Source = node.SourceAPI
 	known := describe(f.machine)
 	known.Warnings = warned(append(config.Warnings(o.Config), f.warnings...))
+	if known.Settings, err = tellSettings(o.Config, f.warnings); err != nil {
+		return nil, err
+	}
 	known.Version, known.Started, known.Addresses, known.Endpoint = o.Version, f.started, f.addresses, r.endpoint
 	s, err := server.New(server.Config{
 		State: server.State{

@@ -93,3 +93,21 @@ func told(t *testing.T, manager *net.UnixConn, want string) {
 		}
 	}
 }
+
+// waitForSocket waits until the agent serves there.
+func waitForSocket(t *testing.T, path string, ended <-chan error) {
+	t.Helper()
+	for limit := time.After(20 * time.Second); ; {
+		if conn, err := net.Dial("unix", path); err == nil {
+			conn.Close()
+			return
+		}
+		select {
+		case err := <-ended:
+			t.Fatalf("the agent ended: %v", err)
+		case <-limit:
+			t.Fatal("the agent does not serve")
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}

@@ -100,6 +100,7 @@ type Facts struct {
 	SystemUUID    string
 	Endpoint      string // of the runtime
 	Warnings      []Warning
+	Settings      Settings
 }
 
 // Warning says what is wrong with a setting of the node or of its machine.

@@ -42,10 +42,11 @@ type Config struct {
 
 // given is the configuration as files and flags gave it, with the defaults of the rest.
 type given struct {
-	kubelet      kubelet.KubeletConfiguration // all fields, for Configz and Unhonoured
+	kubelet      kubelet.KubeletConfiguration // all fields, for Configz, Told and Unhonoured
 	commandLine  map[string]string            // every flag, for Flagz
 	flags        kubeletFlags                 // the flags that are no field, for Configz
 	ignoredFlags []ignoredFlag                // those given
+	sources      map[string]string            // the file or flag that sets a field, or a flag by its name with dashes
 }
 
 // Node holds what the node is called, and how it treats its machine.
@@ -61,6 +62,9 @@ type Process struct {
 	LogFormat string // "text" or "json"
 	Verbosity int
 	Tracing   *Tracing // nil disables it
+
+	LockFile         string // is waited for and held; empty disables it
+	ExitOnContention bool   // end when another process wants the lock
 }
 
 // Tracing selects where the agent sends its spans.

@@ -59,7 +59,7 @@ func (c *Config) Configz() ([]byte, error) {
 // Flagz returns every flag with its value, without secrets.
 func (c *Config) Flagz() map[string]string {
 	flags := maps.Clone(c.given.commandLine)
-	for _, name := range []string{"manifest-url", "manifest-url-header"} {
+	for _, name := range []string{"manifest-url", "manifest-url-header", "storage-driver-password"} {
 		if flags[name] != "" && flags[name] != "[]" {
 			flags[name] = redacted
 		}

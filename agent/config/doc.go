@@ -10,8 +10,9 @@
 //
 // The package refuses what it does not know: an unknown field, flag or feature gate, or a duplicate key, stops the start
 // with a message that names it. A known setting without an effect is accepted, comes back in Configz, and is named by
-// Unhonoured.
+// Unhonoured. Told returns all settings, with the file or flag that sets each, and Gates all feature gates.
 //
 // Start reading at Load in load.go. settings_table.go has a row for each setting, with its field, flag, default and
-// check. defaults.go lists where we differ from upstream.
+// check. gates_table.go has a row for each feature gate of upstream's kubelet, and gates.txt what upstream says of it.
+// defaults.go lists where we differ from upstream.
 package config

@@ -24,13 +24,13 @@ var pathFields = []string{
 	"staticPodPath", "tlsCertFile", "tlsPrivateKeyFile", "resolvConf", "authentication.x509.clientCAFile",
 }
 
-// loadFiles decodes the configuration file and the drop-ins over it. Either
-// name may be empty.
-func loadFiles(file, dir string) (kubelet.KubeletConfiguration, error) {
-	var k kubelet.KubeletConfiguration
+// loadFiles decodes the configuration file and the drop-ins over it, and returns which file sets each field. Either name
+// may be empty.
+func loadFiles(file, dir string) (k kubelet.KubeletConfiguration, sources map[string]string, err error) {
+	sources = map[string]string{}
 	names, err := dropIns(dir)
 	if err != nil {
-		return k, err
+		return k, nil, err
 	}
 	if file != "" {
 		names = append([]string{file}, names...)
@@ -39,18 +39,34 @@ func loadFiles(file, dir string) (kubelet.KubeletConfiguration, error) {
 	for _, name := range names {
 		doc, err := readFile(name)
 		if err != nil {
-			return k, err
+			return k, nil, err
+		}
+		for path := range fields(&k) {
+			if sets(doc, path) {
+				sources[path] = name
+			}
 		}
 		merge(merged, doc)
 	}
 	data, err := json.Marshal(merged)
 	if err != nil {
-		return k, fmt.Errorf("merge configuration files: %w", err)
+		return k, nil, fmt.Errorf("merge configuration files: %w", err)
 	}
 	if err := json.Unmarshal(data, &k); err != nil {
-		return k, fmt.Errorf("merge configuration files: %w", err)
+		return k, nil, fmt.Errorf("merge configuration files: %w", err)
 	}
-	return k, nil
+	return k, sources, nil
+}
+
+// sets reports whether a document holds the field at path.
+func sets(doc map[string]any, path string) bool {
+	key, rest, deeper := strings.Cut(path, ".")
+	value, found := doc[key]
+	if !deeper || !found {
+		return found
+	}
+	inner, isMap := value.(map[string]any)
+	return isMap && sets(inner, rest)
 }
 
 // dropIns names the files of dir that end in .conf, sorted by name.

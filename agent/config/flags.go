@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	logsapi "k8s.io/component-base/logs/api/v1"
 	kubelet "k8s.io/kubelet/config/v1beta1"
@@ -39,6 +41,8 @@ type Options struct {
 	Bootstrap        string
 	CloudProvider    string
 	KernelTunables   string
+	LockFile         string
+	ExitOnContention bool
 	Version          VersionRequest
 	SecretsKey       string
 	UsageHistory     string
@@ -79,6 +83,8 @@ func Flags(fs *pflag.FlagSet, o *Options) {
 	fs.StringVar(&o.KernelTunables, "kernel-tunables", "", "`set or leave` sysctls whose value differs from the one that a node needs (default: set with --kubeconfig, else leave)")
 	fs.Func("register-with-taints", "`taints` of the node, key=value:Effect joined by commas; without --kubeconfig only NoExecute has an effect", taints(&o.Kubelet.RegisterWithTaints))
 	fs.StringVar(&o.RootDir, "root-dir", DefaultRoot, "`directory` of all data of the node")
+	fs.StringVar(&o.LockFile, "lock-file", "", "`file` whose lock the kubelet waits for before it starts, and holds")
+	fs.BoolVar(&o.ExitOnContention, "exit-on-lock-contention", false, "end when another process opens --lock-file")
 	fs.StringVar(&o.CertDir, "cert-dir", "", "`directory` of certificates (default: <root-dir>/pki)")
 	fs.StringVar(&o.Socket, "socket", DefaultSocket, "unix socket `path` of the node API; empty for none")
 	fs.StringVar(&o.SecretsKey, "secrets-key", string(seal.Beside), "`source` of the key that seals Secrets on the disk: beside (a file below --root-dir), file:/PATH, credential:NAME (from systemd) or kms:unix:///PATH (a KMS v2 plugin)")
@@ -93,9 +99,9 @@ func Flags(fs *pflag.FlagSet, o *Options) {
 	}
 	for _, f := range ignoredFlags {
 		fs.String(f.name, "", "")
-	}
-	for _, r := range refusedFlags {
-		fs.Func(r.name, "", r.refuse)
+		if f.form == toggled {
+			fs.Lookup(f.name).NoOptDefVal = "true"
+		}
 	}
 }
 
@@ -137,6 +143,12 @@ func addFieldFlag(fs *pflag.FlagSet, s setting, p any) {
 		fs.Int64Var(p, s.flag, *p, s.usage)
 	case *logsapi.VerbosityLevel:
 		fs.Uint32VarP((*uint32)(p), s.flag, s.flag, uint32(*p), s.usage)
+	case *logsapi.TimeOrMetaDuration:
+		fs.DurationVar(&p.Duration.Duration, s.flag, p.Duration.Duration, s.usage)
+	case *resource.QuantityValue:
+		fs.Var(p, s.flag, s.usage)
+	case *[]kubelet.MemoryReservation:
+		fs.Func(s.flag, s.usage, reservations(p))
 	case *metav1.Duration:
 		fs.DurationVar(&p.Duration, s.flag, p.Duration, s.usage)
 	case *[]string:
@@ -146,7 +158,7 @@ func addFieldFlag(fs *pflag.FlagSet, s setting, p any) {
 	case *map[string][]string:
 		fs.Func(s.flag, s.usage, headers(p))
 	case *map[string]bool:
-		fs.Func(s.flag, s.usage, gates(p))
+		fs.Func(s.flag, s.usage, switches(p))
 	}
 }
 
@@ -184,9 +196,34 @@ func headers(into *map[string][]string) func(string) error {
 	}
 }
 
-// gates parses "A=true,B=false" over the gates of the file. Each gate is a
+// reservations parses "0:memory=1Gi,hugepages-1Gi=2Gi;1:memory=1Gi", by NUMA nodes. The first use replaces the value of
+// the file; further uses add to it.
+func reservations(into *[]kubelet.MemoryReservation) func(string) error {
+	given := []kubelet.MemoryReservation{}
+	return func(text string) error {
+		for part := range strings.SplitSeq(text, ";") {
+			number, amounts, _ := strings.Cut(part, ":")
+			numa, err := strconv.ParseInt(strings.TrimSpace(number), 10, 32)
+			if err != nil {
+				return fmt.Errorf("want the number of a NUMA node:name=amount, got %q", part)
+			}
+			limits := corev1.ResourceList{}
+			for item := range items(amounts) {
+				name, amount, _ := strings.Cut(item, "=")
+				if limits[corev1.ResourceName(name)], err = resource.ParseQuantity(amount); err != nil {
+					return fmt.Errorf("want name=amount, got %q: %w", item, err)
+				}
+			}
+			given = append(given, kubelet.MemoryReservation{NumaNode: int32(numa), Limits: limits})
+		}
+		*into = given
+		return nil
+	}
+}
+
+// switches parses "A=true,B=false" over the gates of the file. Each gate is a
 // switch of its own, so gates that the flag does not name keep the file's value.
-func gates(into *map[string]bool) func(string) error {
+func switches(into *map[string]bool) func(string) error {
 	return func(s string) error {
 		for item := range items(s) {
 			name, value, _ := strings.Cut(item, "=")

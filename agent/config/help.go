@@ -38,25 +38,79 @@ func Usage() string {
 		fmt.Fprintf(&b, "\n%s:\n%s", s.title, fs.FlagUsagesWrapped(width))
 	}
 
-	b.WriteString("\nAccepted without effect; those given are named in the log at start-up:\n")
-	var words []string
-	for _, s := range idle {
-		if s.flag != "" {
-			words = append(words, "--"+s.flag)
-		}
-	}
-	for _, f := range ignoredFlags {
-		words = append(words, "--"+f.name)
-	}
-	b.WriteString(wrap(words))
+	b.WriteString("\nAccepted without effect, with what the node does instead; kubelet check names those given:\n")
+	b.WriteString(helpWithoutEffect())
 
-	b.WriteString("\nRefused:\n")
-	for _, r := range refusedFlags {
-		fmt.Fprintf(&b, "  --%-22s %s\n", r.name, r.why)
-	}
+	b.WriteString("\nFeature gates of Kubernetes that this node always follows:\n")
+	b.WriteString(wrap(gatesThatAre(always)))
+	b.WriteString("\nFeature gates that it never follows, with what it does instead:\n")
+	b.WriteString(helpAbsentGates())
+	b.WriteString("\nFeature gates without a difference here: " + usualMeaning[inside] + ":\n")
+	b.WriteString(wrap(gatesThatAre(inside)))
+
 	b.WriteString("\nDefaults that differ from upstream's:\n")
 	for _, d := range differences {
 		fmt.Fprintf(&b, "  %s = %s\n      %s\n", d.field, d.ours, d.why)
+	}
+	return b.String()
+}
+
+// helpWithoutEffect lists the settings that are accepted and do nothing.
+func helpWithoutEffect() string {
+	var lines consequences
+	for _, s := range idle {
+		name := s.field
+		if s.flag != "" {
+			name = "--" + s.flag
+		}
+		lines.add(name, s.means)
+	}
+	for _, f := range ignoredFlags {
+		lines.add("--"+f.name, f.means)
+	}
+	return lines.String()
+}
+
+// helpAbsentGates lists the gates that the node does not follow when they are switched on.
+func helpAbsentGates() string {
+	var lines consequences
+	for _, g := range gates {
+		if g.here == never || g.here == grouped {
+			lines.add(g.name, g.means)
+		}
+	}
+	return lines.String()
+}
+
+func gatesThatAre(here gateHere) (names []string) {
+	for _, g := range gates {
+		if g.here == here {
+			names = append(names, g.name)
+		}
+	}
+	return names
+}
+
+// consequences are sentences with the names that each holds for, in the order of their first names.
+type consequences struct {
+	order []string
+	names map[string][]string
+}
+
+func (c *consequences) add(name, means string) {
+	if c.names == nil {
+		c.names = map[string][]string{}
+	}
+	if c.names[means] == nil {
+		c.order = append(c.order, means)
+	}
+	c.names[means] = append(c.names[means], name)
+}
+
+func (c *consequences) String() string {
+	var b strings.Builder
+	for _, means := range c.order {
+		b.WriteString(wrap(c.names[means]) + "      " + means + "\n")
 	}
 	return b.String()
 }

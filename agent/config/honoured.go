@@ -47,6 +47,7 @@ func Unhonoured(c *Config) []Unmet {
 	if c.Cluster.Kubeconfig == "" {
 		all = append(all, forMembers(c.Auth)...)
 	}
+	all = append(all, unmetGates(c)...)
 	all = append(all, derivedThresholds(&c.given.kubelet)...)
 	all = append(all, unchosenSuites(&c.given.kubelet)...)
 	slices.SortFunc(all, func(a, b Unmet) int { return strings.Compare(a.Setting, b.Setting) })

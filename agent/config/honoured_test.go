@@ -2,6 +2,7 @@ package config
 
 import (
 	"encoding/json"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -168,7 +169,7 @@ func TestEveryHonouredFieldDoesSomething(t *testing.T) {
 	}
 	for s := range honoured() {
 		path := s.field
-		if path == "" {
+		if path == "" || path == "featureGates" { // TestGatesSayWhatIsInForce
 			continue
 		}
 		example, ok := examples[path]
@@ -201,6 +202,7 @@ func TestEveryFlagDoesSomething(t *testing.T) {
 		"duration":    "7s",
 		"stringSlice": "192.0.2.1,192.0.2.2",
 		"func":        "a=b",
+		"quantity":    "1Ki",
 	}
 	special := map[string]string{
 		"cpu-manager-policy": "static", "cpu-manager-policy-options": "full-pcpus-only=true", "reserved-cpus": "0-1",
@@ -209,7 +211,7 @@ func TestEveryFlagDoesSomething(t *testing.T) {
 		"address":                 "192.0.2.1", "cgroup-driver": "systemd", "pod-cidr": "10.1.0.0/16", "enforce-node-allocatable": "none", "kube-reserved": "cpu=1", "system-reserved": "cpu=1", "cpu-cfs-quota-period": "7ms", "healthz-bind-address": "::", "authorization-mode": "AlwaysAllow",
 		"container-runtime-endpoint": "unix:///x", "image-service-endpoint": "unix:///x",
 		"manifest-url": "http://x", "manifest-url-header": "a:b", "eviction-hard": "memory.available<7%", "eviction-soft": "pid.available<7%", "eviction-soft-grace-period": "pid.available=1m", "eviction-minimum-reclaim": "memory.available=1Gi",
-		"allowed-unsafe-sysctls": "net.*,kernel.msgmax", "container-log-max-size": "1Mi", "feature-gates": "NodeSwap=true", "logging-format": "json",
+		"allowed-unsafe-sysctls": "net.*,kernel.msgmax", "container-log-max-size": "1Mi", "feature-gates": "NodeSwap=true", "reserved-memory": "0:memory=1Gi", "logging-format": "json",
 		"tls-min-version": "VersionTLS13", "tls-cipher-suites": "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
 	}
 	together := map[string]string{"tls-cert-file": "--tls-private-key-file=/y", "tls-private-key-file": "--tls-cert-file=/y", "cpu-manager-policy-options": "--cpu-manager-policy=static",
@@ -236,7 +238,7 @@ func TestEveryFlagDoesSomething(t *testing.T) {
 			args = append(args, other)
 		}
 		c := load(t, args...)
-		if f.usage != "" && visible(c) == visible(plain) {
+		if f.usage != "" && visible(c) == visible(plain) && f.flag != "feature-gates" {
 			t.Errorf("%s changes nothing in Config", args)
 		}
 		without := slices.ContainsFunc(idle, func(s idleSetting) bool { return s.field == f.field })
@@ -252,7 +254,7 @@ func TestEveryFlagDoesSomething(t *testing.T) {
 func TestEveryOtherFlagDoesSomething(t *testing.T) {
 	plain := load(t)
 	for _, arg := range []string{
-		"--root-dir=/x", "--cert-dir=/x", "--socket=/x", "--hostname-override=x", "--node-ip=192.0.2.1",
+		"--root-dir=/x", "--cert-dir=/x", "--socket=/x", "--hostname-override=x", "--node-ip=192.0.2.1", "--lock-file=/x",
 	} {
 		if visible(load(t, arg)) == visible(plain) {
 			t.Errorf("%s changes nothing in Config", arg)
@@ -263,16 +265,48 @@ func TestEveryOtherFlagDoesSomething(t *testing.T) {
 			t.Errorf("Unhonoured with --%s = %q", f.name, got)
 		}
 	}
-	for _, r := range refusedFlags {
-		if _, err := Load([]string{"--" + r.name + "=x"}); err == nil || !strings.Contains(err.Error(), r.why) {
-			t.Errorf("--%s: error %v, want %q", r.name, err, r.why)
+}
+
+func TestEveryFlagOfUpstreamIsKnown(t *testing.T) {
+	list, err := os.ReadFile("testdata/flags.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fs, err := parse(&Options{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := strings.Fields(string(list))
+	for _, name := range names {
+		if fs.Lookup(name) == nil {
+			t.Errorf("--%s stops the start as an unknown flag", name)
+		}
+	}
+	if len(names) < 140 {
+		t.Errorf("the list has %d flags, want all of them", len(names))
+	}
+}
+
+func TestFlagsWithoutEffectStandAloneWhereUpstreamsDo(t *testing.T) {
+	for _, f := range ignoredFlags {
+		_, err := Load([]string{"--" + f.name})
+		if alone := err == nil; alone != (f.form == toggled) {
+			t.Errorf("--%s without a value: %v", f.name, err)
 		}
 	}
 }
 
-func TestFeatureGatesAreSorted(t *testing.T) {
-	if !slices.IsSorted(featureGates) {
-		t.Error("featureGates is searched by halves and must be sorted")
+func TestMemoryIsReservedByNUMANode(t *testing.T) {
+	got := load(t, "--reserved-memory=0:memory=1Gi,hugepages-1Gi=2Gi;1:memory=2Gi", "--reserved-memory=2:memory=1Mi").given.kubelet.ReservedMemory
+	data, err := json.Marshal(got)
+	want := `[{"numaNode":0,"limits":{"hugepages-1Gi":"2Gi","memory":"1Gi"}},{"numaNode":1,"limits":{"memory":"2Gi"}},{"numaNode":2,"limits":{"memory":"1Mi"}}]`
+	if err != nil || string(data) != want {
+		t.Errorf("got %s, %v, want %s", data, err, want)
+	}
+	for _, wrong := range []string{"", "memory=1Gi", "0:memory", "0:memory=much", "x:memory=1Gi"} {
+		if _, err := Load([]string{"--reserved-memory=" + wrong}); err == nil {
+			t.Errorf("%q is taken", wrong)
+		}
 	}
 }
 

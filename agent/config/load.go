@@ -26,7 +26,7 @@ func Load(args []string) (*Config, error) {
 	if first.Version != "" {
 		return nil, first.Version
 	}
-	files, err := loadFiles(first.ConfigFile, first.ConfigDir)
+	files, sources, err := loadFiles(first.ConfigFile, first.ConfigDir)
 	if err != nil {
 		return nil, err
 	}
@@ -58,14 +58,26 @@ func Load(args []string) (*Config, error) {
 	if driverGiven { // the default is for a runtime that does not report its own
 		c.Runtime.CgroupDriver = c.Cgroups.Driver
 	}
-	c.given.commandLine = map[string]string{}
-	fs.VisitAll(func(f *pflag.Flag) { c.given.commandLine[f.Name] = f.Value.String() })
-	for _, f := range ignoredFlags {
-		if fs.Changed(f.name) {
-			c.given.ignoredFlags = append(c.given.ignoredFlags, f)
+	c.given.sources = sources
+	c.given.note(fs)
+	return c, nil
+}
+
+// note keeps the command line, and which settings it gives.
+func (g *given) note(fs *pflag.FlagSet) {
+	g.commandLine = map[string]string{}
+	fs.VisitAll(func(f *pflag.Flag) { g.commandLine[f.Name] = f.Value.String() })
+	fs.Visit(func(f *pflag.Flag) { g.sources["--"+f.Name] = "--" + f.Name })
+	for field, s := range fieldSettings() {
+		if s.flag != "" && fs.Changed(s.flag) {
+			g.sources[field] = "--" + s.flag
 		}
 	}
-	return c, nil
+	for _, f := range ignoredFlags {
+		if fs.Changed(f.name) {
+			g.ignoredFlags = append(g.ignoredFlags, f)
+		}
+	}
 }
 
 // parse parses the command line over the values in o.
@@ -112,7 +124,7 @@ func resolve(o *Options, addressGiven bool) (*Config, error) {
 		Sources:  resolveSources(k),
 		Auth:     resolveAuth(k),
 		Cluster:  resolveCluster(o),
-		Process:  resolveProcess(k),
+		Process:  resolveProcess(o),
 	}
 	if !o.PodsReachKubelet {
 		c.Runtime.Closed = c.Listen.ports()

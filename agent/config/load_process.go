@@ -10,10 +10,17 @@ import (
 // usualCollector is the default address of OpenTelemetry's collectors.
 const usualCollector = "localhost:4317"
 
-func resolveProcess(k *kubelet.KubeletConfiguration) Process {
+func resolveProcess(o *Options) Process {
+	k := &o.Kubelet
 	return Process{
 		LogFormat: k.Logging.Format, Verbosity: int(k.Logging.Verbosity), Tracing: resolveTracing(k),
+		LockFile: o.LockFile, ExitOnContention: o.ExitOnContention,
 	}
+}
+
+// validateLock refuses to watch for others that want a lock without one.
+func validateLock(o *Options) field.ErrorList {
+	return invalid(o.LockFile != "" || !o.ExitOnContention, field.NewPath("--exit-on-lock-contention"), true, "needs --lock-file")
 }
 
 func resolveTracing(k *kubelet.KubeletConfiguration) *Tracing {

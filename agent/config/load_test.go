@@ -101,19 +101,19 @@ func TestFlagsOverCollections(t *testing.T) {
 	file := write(t, t.TempDir(), "kubelet.yaml", `
 clusterDNS: [10.0.0.1]
 evictionHard: {nodefs.available: 5%}
-featureGates: {NodeSwap: true, EventedPLEG: true}
+featureGates: {EnvFiles: true, EventedPLEG: true}
 staticPodURLHeader: {A: [file]}
 `)
 	k := load(t, "--config", file, "--cluster-dns=1.1.1.1,2.2.2.2", "--eviction-hard=memory.available<1Mi",
-		"--feature-gates=NodeSwap=false", "--manifest-url-header=B:1,B:2", "--manifest-url-header=C:3").given.kubelet
+		"--feature-gates=EnvFiles=false", "--manifest-url-header=B:1,B:2", "--manifest-url-header=C:3").given.kubelet
 	if got := strings.Join(k.ClusterDNS, " "); got != "1.1.1.1 2.2.2.2" {
 		t.Errorf("clusterDNS = %s, want the flag's list alone", got)
 	}
 	if len(k.EvictionHard) != 1 || k.EvictionHard["memory.available"] != "1Mi" {
 		t.Errorf("evictionHard = %v, want the flag's map alone", k.EvictionHard)
 	}
-	if k.FeatureGates["NodeSwap"] || !k.FeatureGates["EventedPLEG"] {
-		t.Errorf("featureGates = %v, want NodeSwap off and EventedPLEG as in the file", k.FeatureGates)
+	if k.FeatureGates["EnvFiles"] || !k.FeatureGates["EventedPLEG"] {
+		t.Errorf("featureGates = %v, want EnvFiles off and EventedPLEG as in the file", k.FeatureGates)
 	}
 	if h := k.StaticPodURLHeader; len(h) != 2 || len(h["B"]) != 2 || len(h["C"]) != 1 {
 		t.Errorf("staticPodURLHeader = %v, want B twice and C once", h)

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"iter"
 	"reflect"
 )
@@ -72,25 +71,43 @@ func (s setting) separator() string {
 // ignoredFlags occur in real command lines and have no field in the file. They are accepted without effect, and
 // Unhonoured names them.
 var ignoredFlags = []ignoredFlag{
-	{"log-flush-frequency", "each line of the log is written at once"},
-	{"runtime-cgroups", "the runtime stays in the cgroup in which it was started"},
-	{"vmodule", "one level holds for all files"},
+	{"application-metrics-count-limit", noCadvisor, valued},
+	{"boot-id-file", noCadvisor, valued},
+	{"container-hints", noCadvisor, valued},
+	{"containerd", noCadvisor, valued},
+	{"containerd-namespace", noCadvisor, valued},
+	{"enable-load-reader", noCadvisor, toggled},
+	{"event-storage-age-limit", noCadvisor, valued},
+	{"event-storage-event-limit", noCadvisor, valued},
+	{"experimental-allocatable-ignore-eviction", "what evictionHard keeps free is never allocatable", toggled},
+	{"experimental-mounter-path", "the node mounts by itself, and with the mount.* programs of the machine", valued},
+	{"global-housekeeping-interval", noCadvisor, valued},
+	{"housekeeping-interval", "usage is measured when it is read", valued},
+	{"log-cadvisor-usage", noCadvisor, toggled},
+	{"machine-id-file", noCadvisor, valued},
+	{"runtime-cgroups", "the runtime stays in the cgroup in which it was started", valued},
+	{"storage-driver-buffer-duration", noCadvisor, valued},
+	{"storage-driver-db", noCadvisor, valued},
+	{"storage-driver-host", noCadvisor, valued},
+	{"storage-driver-password", noCadvisor, valued},
+	{"storage-driver-secure", noCadvisor, toggled},
+	{"storage-driver-table", noCadvisor, valued},
+	{"storage-driver-user", noCadvisor, valued},
+	{"vmodule", "one level holds for all files", valued},
 }
 
-type ignoredFlag struct{ name, means string }
+// noCadvisor stands for flags of a library that upstream's kubelet has run by itself, and has given up in 1.37.
+const noCadvisor = "there is no cAdvisor; the node reads the machine's usage itself"
 
-// A refusedFlag stops the start, because the node cannot do what it asks for.
-type refusedFlag struct{ name, why string }
-
-// refuse returns an error for every value but the empty one.
-func (r refusedFlag) refuse(value string) error {
-	if value == "" {
-		return nil
-	}
-	return errors.New(r.why)
+type ignoredFlag struct {
+	name, means string
+	form        flagForm
 }
 
-var refusedFlags = []refusedFlag{
-	{"lock-file", "lock files are not supported; leave the flag out"},
-	{"reserved-memory", "set reservedMemory in the --config file"},
-}
+// flagForm is the form of a flag on the command line.
+type flagForm int
+
+const (
+	valued  flagForm = iota // --name=value
+	toggled                 // --name
+)

@@ -39,6 +39,7 @@ func validate(o *Options) error {
 		validateLogBudget(o),
 		validateCluster(o),
 		validateTracing(k),
+		validateLock(o),
 		validateGates(k),
 	)
 	errs = append(errs, metav1validation.ValidateLabels(o.NodeLabels, field.NewPath("--node-labels"))...)
@@ -130,16 +131,6 @@ func validatePodSysctls(all map[string]string) field.ErrorList {
 			errs = append(errs, field.Duplicate(path, name))
 		}
 		seen[dotted] = true
-	}
-	return errs
-}
-
-func validateGates(k *kubelet.KubeletConfiguration) field.ErrorList {
-	var errs field.ErrorList
-	for _, name := range slices.Sorted(maps.Keys(k.FeatureGates)) {
-		if !knownGate(name) {
-			errs = append(errs, field.Invalid(field.NewPath("featureGates").Key(name), k.FeatureGates[name], "unknown feature gate"))
-		}
 	}
 	return errs
 }

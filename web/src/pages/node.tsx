@@ -12,6 +12,7 @@ import { HealthIcon } from "../parts/icons";
 import { Past } from "../parts/past";
 import { PodLink } from "../parts/pod_link";
 import { Pressure } from "../parts/pressure";
+import { SettingsSection } from "../parts/settings";
 import { Waiting } from "../parts/waiting";
 import { getNode, watchEvents } from "../pure/calls";
 import { type ConditionLine, ofNode, troubleOf } from "../pure/conditions";
@@ -53,6 +54,7 @@ export function NodePage() {
           <Busiest pods={usage.latest?.pods} />
           <KeptLogsSection />
           <GarbageSection />
+          <SettingsSection />
           <LastEvents />
         </div>
         <aside class="column-side">

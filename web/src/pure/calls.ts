@@ -38,6 +38,7 @@ const of = ({ namespace, name }: Named) => `${name} -n ${namespace}`;
 export const getNode = (name: string) => read("/v1/node", "NodeService/GetNode", `kubectl describe node ${name}`);
 export const watchNode = (name: string) => watch(getNode(name), "/v1/node:watch", "NodeService/WatchNode");
 export const getPressure = () => read("/v1/node/pressure", "NodeService/GetPressure", "");
+export const getNodeConfig = () => read("/v1/node/config?givenOnly=true", "NodeService/GetNodeConfig", "");
 export const listCapabilities = () => read("/v1/node/capabilities", "NodeService/ListCapabilities", "");
 
 export const listGarbage = () => read("/v1/node/garbage", "NodeService/ListGarbage", "");

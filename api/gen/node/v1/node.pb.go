@@ -2231,7 +2231,7 @@ var File_node_v1_node_proto protoreflect.FileDescriptor
 
 const file_node_v1_node_proto_rawDesc = "" +
 	"\n" +
-	"\x12node/v1/node.proto\x12\anode.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x14node/v1/access.proto\"\x10\n" +
+	"\x12node/v1/node.proto\x12\anode.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x14node/v1/access.proto\x1a\x19node/v1/node_config.proto\"\x10\n" +
 	"\x0eGetNodeRequest\"\xea\b\n" +
 	"\x0fGetNodeResponse\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
@@ -2416,12 +2416,13 @@ const file_node_v1_node_proto_rawDesc = "" +
 	"\x13SUPPORT_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10SUPPORT_HONOURED\x10\x01\x12\x1a\n" +
 	"\x16SUPPORT_WITHOUT_EFFECT\x10\x02\x12\x13\n" +
-	"\x0fSUPPORT_REFUSED\x10\x032\xa5\b\n" +
+	"\x0fSUPPORT_REFUSED\x10\x032\x9a\t\n" +
 	"\vNodeService\x12Z\n" +
 	"\aGetNode\x12\x17.node.v1.GetNodeRequest\x1a\x18.node.v1.GetNodeResponse\"\x1c\x88\xb5\x18\x01\x90\xb5\x18\x02\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\n" +
 	"\x12\b/v1/node\x12h\n" +
 	"\tWatchNode\x12\x19.node.v1.WatchNodeRequest\x1a\x1a.node.v1.WatchNodeResponse\"\"\x88\xb5\x18\x01\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\x10\x12\x0e/v1/node:watch0\x01\x12\x82\x01\n" +
-	"\x10ListCapabilities\x12 .node.v1.ListCapabilitiesRequest\x1a!.node.v1.ListCapabilitiesResponse\")\x88\xb5\x18\x01\x90\xb5\x18\x02\x98\xb5\x18\x05\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/node/capabilities\x12\x8a\x01\n" +
+	"\x10ListCapabilities\x12 .node.v1.ListCapabilitiesRequest\x1a!.node.v1.ListCapabilitiesResponse\")\x88\xb5\x18\x01\x90\xb5\x18\x02\x98\xb5\x18\x05\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/node/capabilities\x12s\n" +
+	"\rGetNodeConfig\x12\x1d.node.v1.GetNodeConfigRequest\x1a\x1e.node.v1.GetNodeConfigResponse\"#\x88\xb5\x18\x01\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\x11\x12\x0f/v1/node/config\x12\x8a\x01\n" +
 	"\x10RotateSecretsKey\x12 .node.v1.RotateSecretsKeyRequest\x1a!.node.v1.RotateSecretsKeyResponse\"1\x88\xb5\x18\x04\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\x1f:\x01*\"\x1a/v1/node/secretskey:rotate\x12n\n" +
 	"\vListPlugins\x12\x1b.node.v1.ListPluginsRequest\x1a\x1c.node.v1.ListPluginsResponse\"$\x88\xb5\x18\x01\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\x12\x12\x10/v1/node/plugins\x12n\n" +
 	"\vListGarbage\x12\x1b.node.v1.ListGarbageRequest\x1a\x1c.node.v1.ListGarbageResponse\"$\x88\xb5\x18\x01\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\x12\x12\x10/v1/node/garbage\x12o\n" +
@@ -2482,6 +2483,8 @@ var file_node_v1_node_proto_goTypes = []any{
 	nil,                              // 35: node.v1.GetNodeResponse.LabelsEntry
 	(*timestamppb.Timestamp)(nil),    // 36: google.protobuf.Timestamp
 	(*durationpb.Duration)(nil),      // 37: google.protobuf.Duration
+	(*GetNodeConfigRequest)(nil),     // 38: node.v1.GetNodeConfigRequest
+	(*GetNodeConfigResponse)(nil),    // 39: node.v1.GetNodeConfigResponse
 }
 var file_node_v1_node_proto_depIdxs = []int32{
 	36, // 0: node.v1.GetNodeResponse.started_at:type_name -> google.protobuf.Timestamp
@@ -2516,23 +2519,25 @@ var file_node_v1_node_proto_depIdxs = []int32{
 	1,  // 29: node.v1.NodeService.GetNode:input_type -> node.v1.GetNodeRequest
 	8,  // 30: node.v1.NodeService.WatchNode:input_type -> node.v1.WatchNodeRequest
 	15, // 31: node.v1.NodeService.ListCapabilities:input_type -> node.v1.ListCapabilitiesRequest
-	4,  // 32: node.v1.NodeService.RotateSecretsKey:input_type -> node.v1.RotateSecretsKeyRequest
-	25, // 33: node.v1.NodeService.ListPlugins:input_type -> node.v1.ListPluginsRequest
-	18, // 34: node.v1.NodeService.ListGarbage:input_type -> node.v1.ListGarbageRequest
-	28, // 35: node.v1.NodeService.GetPressure:input_type -> node.v1.GetPressureRequest
-	21, // 36: node.v1.NodeService.GetLogLevel:input_type -> node.v1.GetLogLevelRequest
-	23, // 37: node.v1.NodeService.SetLogLevel:input_type -> node.v1.SetLogLevelRequest
-	2,  // 38: node.v1.NodeService.GetNode:output_type -> node.v1.GetNodeResponse
-	9,  // 39: node.v1.NodeService.WatchNode:output_type -> node.v1.WatchNodeResponse
-	17, // 40: node.v1.NodeService.ListCapabilities:output_type -> node.v1.ListCapabilitiesResponse
-	5,  // 41: node.v1.NodeService.RotateSecretsKey:output_type -> node.v1.RotateSecretsKeyResponse
-	26, // 42: node.v1.NodeService.ListPlugins:output_type -> node.v1.ListPluginsResponse
-	19, // 43: node.v1.NodeService.ListGarbage:output_type -> node.v1.ListGarbageResponse
-	29, // 44: node.v1.NodeService.GetPressure:output_type -> node.v1.GetPressureResponse
-	22, // 45: node.v1.NodeService.GetLogLevel:output_type -> node.v1.GetLogLevelResponse
-	24, // 46: node.v1.NodeService.SetLogLevel:output_type -> node.v1.SetLogLevelResponse
-	38, // [38:47] is the sub-list for method output_type
-	29, // [29:38] is the sub-list for method input_type
+	38, // 32: node.v1.NodeService.GetNodeConfig:input_type -> node.v1.GetNodeConfigRequest
+	4,  // 33: node.v1.NodeService.RotateSecretsKey:input_type -> node.v1.RotateSecretsKeyRequest
+	25, // 34: node.v1.NodeService.ListPlugins:input_type -> node.v1.ListPluginsRequest
+	18, // 35: node.v1.NodeService.ListGarbage:input_type -> node.v1.ListGarbageRequest
+	28, // 36: node.v1.NodeService.GetPressure:input_type -> node.v1.GetPressureRequest
+	21, // 37: node.v1.NodeService.GetLogLevel:input_type -> node.v1.GetLogLevelRequest
+	23, // 38: node.v1.NodeService.SetLogLevel:input_type -> node.v1.SetLogLevelRequest
+	2,  // 39: node.v1.NodeService.GetNode:output_type -> node.v1.GetNodeResponse
+	9,  // 40: node.v1.NodeService.WatchNode:output_type -> node.v1.WatchNodeResponse
+	17, // 41: node.v1.NodeService.ListCapabilities:output_type -> node.v1.ListCapabilitiesResponse
+	39, // 42: node.v1.NodeService.GetNodeConfig:output_type -> node.v1.GetNodeConfigResponse
+	5,  // 43: node.v1.NodeService.RotateSecretsKey:output_type -> node.v1.RotateSecretsKeyResponse
+	26, // 44: node.v1.NodeService.ListPlugins:output_type -> node.v1.ListPluginsResponse
+	19, // 45: node.v1.NodeService.ListGarbage:output_type -> node.v1.ListGarbageResponse
+	29, // 46: node.v1.NodeService.GetPressure:output_type -> node.v1.GetPressureResponse
+	22, // 47: node.v1.NodeService.GetLogLevel:output_type -> node.v1.GetLogLevelResponse
+	24, // 48: node.v1.NodeService.SetLogLevel:output_type -> node.v1.SetLogLevelResponse
+	39, // [39:49] is the sub-list for method output_type
+	29, // [29:39] is the sub-list for method input_type
 	29, // [29:29] is the sub-list for extension type_name
 	29, // [29:29] is the sub-list for extension extendee
 	0,  // [0:29] is the sub-list for field type_name
@@ -2544,6 +2549,7 @@ func file_node_v1_node_proto_init() {
 		return
 	}
 	file_node_v1_access_proto_init()
+	file_node_v1_node_config_proto_init()
 	file_node_v1_node_proto_msgTypes[21].OneofWrappers = []any{}
 	file_node_v1_node_proto_msgTypes[22].OneofWrappers = []any{}
 	file_node_v1_node_proto_msgTypes[23].OneofWrappers = []any{}

@@ -22,6 +22,7 @@ const (
 	NodeService_GetNode_FullMethodName          = "/node.v1.NodeService/GetNode"
 	NodeService_WatchNode_FullMethodName        = "/node.v1.NodeService/WatchNode"
 	NodeService_ListCapabilities_FullMethodName = "/node.v1.NodeService/ListCapabilities"
+	NodeService_GetNodeConfig_FullMethodName    = "/node.v1.NodeService/GetNodeConfig"
 	NodeService_RotateSecretsKey_FullMethodName = "/node.v1.NodeService/RotateSecretsKey"
 	NodeService_ListPlugins_FullMethodName      = "/node.v1.NodeService/ListPlugins"
 	NodeService_ListGarbage_FullMethodName      = "/node.v1.NodeService/ListGarbage"
@@ -44,6 +45,9 @@ type NodeServiceClient interface {
 	// ListCapabilities returns which fields of a pod this node honours, accepts without effect,
 	// or refuses.
 	ListCapabilities(ctx context.Context, in *ListCapabilitiesRequest, opts ...grpc.CallOption) (*ListCapabilitiesResponse, error)
+	// GetNodeConfig returns the settings and feature gates of the node: what it was told and by what, and what it does
+	// instead where that has no effect.
+	GetNodeConfig(ctx context.Context, in *GetNodeConfigRequest, opts ...grpc.CallOption) (*GetNodeConfigResponse, error)
 	// RotateSecretsKey makes a new key, and seals all Secrets of the node's records with it. The old key is removed. It is for
 	// admins. A credential of systemd is not the agent's to make: the answer says what to do.
 	RotateSecretsKey(ctx context.Context, in *RotateSecretsKeyRequest, opts ...grpc.CallOption) (*RotateSecretsKeyResponse, error)
@@ -102,6 +106,16 @@ func (c *nodeServiceClient) ListCapabilities(ctx context.Context, in *ListCapabi
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListCapabilitiesResponse)
 	err := c.cc.Invoke(ctx, NodeService_ListCapabilities_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *nodeServiceClient) GetNodeConfig(ctx context.Context, in *GetNodeConfigRequest, opts ...grpc.CallOption) (*GetNodeConfigResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetNodeConfigResponse)
+	err := c.cc.Invoke(ctx, NodeService_GetNodeConfig_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -182,6 +196,9 @@ type NodeServiceServer interface {
 	// ListCapabilities returns which fields of a pod this node honours, accepts without effect,
 	// or refuses.
 	ListCapabilities(context.Context, *ListCapabilitiesRequest) (*ListCapabilitiesResponse, error)
+	// GetNodeConfig returns the settings and feature gates of the node: what it was told and by what, and what it does
+	// instead where that has no effect.
+	GetNodeConfig(context.Context, *GetNodeConfigRequest) (*GetNodeConfigResponse, error)
 	// RotateSecretsKey makes a new key, and seals all Secrets of the node's records with it. The old key is removed. It is for
 	// admins. A credential of systemd is not the agent's to make: the answer says what to do.
 	RotateSecretsKey(context.Context, *RotateSecretsKeyRequest) (*RotateSecretsKeyResponse, error)
@@ -215,6 +232,9 @@ func (UnimplementedNodeServiceServer) WatchNode(*WatchNodeRequest, grpc.ServerSt
 }
 func (UnimplementedNodeServiceServer) ListCapabilities(context.Context, *ListCapabilitiesRequest) (*ListCapabilitiesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListCapabilities not implemented")
+}
+func (UnimplementedNodeServiceServer) GetNodeConfig(context.Context, *GetNodeConfigRequest) (*GetNodeConfigResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetNodeConfig not implemented")
 }
 func (UnimplementedNodeServiceServer) RotateSecretsKey(context.Context, *RotateSecretsKeyRequest) (*RotateSecretsKeyResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method RotateSecretsKey not implemented")
@@ -298,6 +318,24 @@ func _NodeService_ListCapabilities_Handler(srv interface{}, ctx context.Context,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(NodeServiceServer).ListCapabilities(ctx, req.(*ListCapabilitiesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _NodeService_GetNodeConfig_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetNodeConfigRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(NodeServiceServer).GetNodeConfig(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: NodeService_GetNodeConfig_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(NodeServiceServer).GetNodeConfig(ctx, req.(*GetNodeConfigRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -424,6 +462,10 @@ var NodeService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListCapabilities",
 			Handler:    _NodeService_ListCapabilities_Handler,
+		},
+		{
+			MethodName: "GetNodeConfig",
+			Handler:    _NodeService_GetNodeConfig_Handler,
 		},
 		{
 			MethodName: "RotateSecretsKey",
