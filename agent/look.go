@@ -15,6 +15,7 @@ import (
 	"nodal/host/machine"
 	"nodal/host/notify"
 	"nodal/host/oom"
+	"nodal/host/self"
 	"nodal/host/tunable"
 	"nodal/node/offer"
 )
@@ -69,6 +70,7 @@ func look(ctx context.Context, o Options) (f facts, err error) {
 		return f, err
 	}
 	f.kernel, f.warnings = hearKills(oom.Path, f.cgroups, o.Log)
+	f.warnings = append(f.warnings, adjust(cfg, self.OOMScorePath, o.Log)...)
 	f.offers = &offer.Board{}
 	if f.owner, err = beginOffer(cfg, f.machine, f.offers, o.Log); err != nil {
 		return f, err

@@ -43,6 +43,7 @@ func beginOffer(
 			Swap: limit.Swap{Limited: cfg.Cgroups.LimitedSwap}, Listeners: ownPorts(cfg.Listen),
 		},
 		Pods:     cfg.Pods.Max,
+		PerCPU:   cfg.Pods.PerCPU,
 		Reserved: admit.Reserved{Kube: r.Kube, System: r.System, Eviction: r.Eviction, HoldAll: r.HoldAll},
 		Topology: func() (assign.Topology, error) { return topology.Read(sys) },
 	}

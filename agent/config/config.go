@@ -63,6 +63,10 @@ type Process struct {
 	Verbosity int
 	Tracing   *Tracing // nil disables it
 
+	OOMScore  int    // by which the kernel chooses what it kills
+	OpenFiles uint64 // at most
+	Blocks    bool   // waits for locks are recorded
+
 	LockFile         string // is waited for and held; empty disables it
 	ExitOnContention bool   // end when another process wants the lock
 }
@@ -76,6 +80,7 @@ type Tracing struct {
 // Pods holds what pods may do, and what they get by default.
 type Pods struct {
 	Max            int
+	PerCPU         int               // zero means no limit but Max
 	IDs            uint32            // users and groups in the user namespace of a pod
 	UnsafeSysctls  []string          // sysctls beyond the safe ones that pods may set
 	Sysctls        map[string]string // defaults of every pod; a pod's own values win

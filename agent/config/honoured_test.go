@@ -43,14 +43,14 @@ clusterDNS: [10.0.0.10]
 authorization: {mode: Webhook}
 authentication: {webhook: {enabled: true}}
 tracing: {samplingRatePerMillion: 1}
-oomScoreAdj: -5
+hairpinMode: none
 `)
 	got := Unhonoured(load(t, "--config", file, "--runtime-cgroups=/x", "--qos-reserved=memory=50%"))
 	want := []Unmet{
 		{"--runtime-cgroups", "the runtime stays in the cgroup in which it was started"},
 		{"authentication.webhook.enabled", "without --kubeconfig the node's own tokens count alone"},
 		{"authorization.mode=Webhook", "without --kubeconfig the node's own roles decide"},
-		{"oomScoreAdj", "the agent keeps the oom_score_adj with which it was started"},
+		{"hairpinMode", "the configuration of the pod network decides"},
 		{"qosReserved", "no memory is kept for Guaranteed pods"},
 	}
 	if !slices.Equal(got, want) {
@@ -165,6 +165,10 @@ func TestEveryHonouredFieldDoesSomething(t *testing.T) {
 		"tlsCipherSuites":                            "tlsCipherSuites: [TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256]",
 		"tlsCurvePreferences":                        "tlsCurvePreferences: [29]",
 		"tlsPrivateKeyFile":                          "tlsPrivateKeyFile: /y\ntlsCertFile: /x",
+		"enableContentionProfiling":                  "enableContentionProfiling: true",
+		"maxOpenFiles":                               "maxOpenFiles: 1000",
+		"oomScoreAdj":                                "oomScoreAdj: -5",
+		"podsPerCore":                                "podsPerCore: 3",
 		"userNamespaces":                             "userNamespaces: {idsPerPod: 131072}",
 	}
 	for s := range honoured() {

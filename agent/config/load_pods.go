@@ -12,6 +12,7 @@ func resolvePods(o *Options) (Pods, error) {
 	k := &o.Kubelet
 	p := Pods{
 		Max:            int(k.MaxPods),
+		PerCPU:         int(k.PodsPerCore),
 		IDs:            users.Unit,
 		UnsafeSysctls:  k.AllowedUnsafeSysctls,
 		Sysctls:        k.DefaultPodSysctls,

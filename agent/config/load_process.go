@@ -14,6 +14,7 @@ func resolveProcess(o *Options) Process {
 	k := &o.Kubelet
 	return Process{
 		LogFormat: k.Logging.Format, Verbosity: int(k.Logging.Verbosity), Tracing: resolveTracing(k),
+		OOMScore: int(*k.OOMScoreAdj), OpenFiles: uint64(k.MaxOpenFiles), Blocks: k.EnableContentionProfiling,
 		LockFile: o.LockFile, ExitOnContention: o.ExitOnContention,
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	kubelet "k8s.io/kubelet/config/v1beta1"
@@ -32,11 +33,15 @@ var sealed = []uint16{
 
 var tlsCurves = []tls.CurveID{tls.CurveP256, tls.CurveP384, tls.CurveP521, tls.X25519, tls.X25519MLKEM768}
 
-// tlsSuites returns every suite by its name; weak ones are the owner's to choose.
+// tlsSuites returns every suite by its name; weak ones are the owner's to choose. Two have the older names that upstream
+// takes too, without the hash.
 func tlsSuites() map[string]*tls.CipherSuite {
 	all := map[string]*tls.CipherSuite{}
 	for _, s := range slices.Concat(tls.CipherSuites(), tls.InsecureCipherSuites()) {
 		all[s.Name] = s
+		if older, found := strings.CutSuffix(s.Name, "_CHACHA20_POLY1305_SHA256"); found && !is13(s) {
+			all[older+"_CHACHA20_POLY1305"] = s
+		}
 	}
 	return all
 }

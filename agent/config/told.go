@@ -80,3 +80,6 @@ func instead(name string, unmet []Unmet) string {
 	}
 	return strings.Join(all, "; ")
 }
+
+// Given reports whether a file or a flag sets the field at path.
+func (c *Config) Given(path string) bool { return c.given.sources[path] != "" }

@@ -155,3 +155,17 @@ func TestTheOwnerLooksWhenWokenAndOnceInAWhile(t *testing.T) {
 		}
 	})
 }
+
+func TestPodsForEachCPUStayWithinAllPods(t *testing.T) {
+	for _, c := range []struct{ perCPU, want int }{{0, 110}, {10, 40}, {50, 110}} {
+		r := newRig()
+		r.Terms.PerCPU = c.perCPU
+		offered, err := r.Terms.Offer(r.look())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := offered.Capacity.Pods().Value(); got != int64(c.want) {
+			t.Errorf("%d for each of 4 CPUs: %d pods, want %d", c.perCPU, got, c.want)
+		}
+	}
+}

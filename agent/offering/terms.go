@@ -20,6 +20,7 @@ type Facts struct {
 type Terms struct {
 	Node     admit.Node // without resources
 	Pods     int        // that the node may have
+	PerCPU   int        // pods for each CPU, within Pods; zero means no such limit
 	Reserved admit.Reserved
 	Assign   *assign.Rules // for the machine as it was at the start; nil if CPUs are not handed out
 	// Topology reads how the CPUs that are online lie together.
@@ -31,7 +32,7 @@ type Terms struct {
 func (t Terms) Offer(f Facts) (offer.Offer, error) {
 	o := offer.Offer{Node: t.Node, Assign: t.Assign}
 	o.Swap.Total = f.Swap
-	o.Capacity = f.Capacity(t.Pods)
+	o.Capacity = f.Capacity(t.most(f))
 	var errs [3]error
 	o.Allocatable, errs[0] = t.Reserved.Allocatable(f.Machine, o.Capacity)
 	o.AllPods, errs[1] = t.Reserved.AllPods(f.Machine, o.Capacity)
@@ -50,4 +51,12 @@ func (t Terms) rules() (*assign.Rules, error) {
 	rules := *t.Assign
 	rules.Topology = machine
 	return &rules, nil
+}
+
+// most returns how many pods the machine may have as it is now.
+func (t Terms) most(f Facts) int {
+	if t.PerCPU == 0 {
+		return t.Pods
+	}
+	return min(t.Pods, t.PerCPU*int(f.CPUs))
 }

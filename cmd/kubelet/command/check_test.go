@@ -34,11 +34,11 @@ func TestCheckSaysWhereTheKeyOfSecretsLives(t *testing.T) {
 func TestCheckNamesSettingsThatAreNotHonoured(t *testing.T) {
 	var out, says bytes.Buffer
 	runCheck([]string{
-		"--container-runtime-endpoint=unix://" + t.TempDir() + "/none.sock", "--oom-score-adj=-5",
+		"--container-runtime-endpoint=unix://" + t.TempDir() + "/none.sock", "--hairpin-mode=none",
 		"--anonymous-auth", "--authorization-mode=AlwaysAllow",
 	}, Console{nil, &out, &says})
 	for _, want := range []string{
-		"warning  oomScoreAdj  has no effect: the agent keeps the oom_score_adj with which it was started; leave it out",
+		"warning  hairpinMode  has no effect: the configuration of the pod network decides; leave it out",
 		"warning  access       every caller that reaches the port is admin",
 	} {
 		if !strings.Contains(out.String(), want) {
