@@ -97,7 +97,7 @@ func TestAPodThatRanOutOfMemoryUnwatchedIsRemembered(t *testing.T) {
 	}
 	story := n.hungryStory()
 	for _, step := range []string{"Accepted", "SandboxCreated", "Created", "Started", "OOMKilled", "Exited"} {
-		if strings.Count(story, step+" ") != 1 {
+		if strings.Count(" "+story, " "+step+" ") != 1 {
 			t.Errorf("a new agent tells %q, want one %s", story, step)
 		}
 	}
