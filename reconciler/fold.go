@@ -3,6 +3,7 @@ package reconciler
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -58,7 +59,11 @@ func fold(old *node.Observed, uid types.UID, o Outcome) *node.Observed {
 		}
 	case node.InspectContainer:
 		if c := containerByID(got, a.ID); c != nil {
+			stopped := c.State == node.ContainerExited
 			lookedAt(c, o.Result.Container)
+			if stopped && c.Alive() {
+				stopAgainLater(got, c, o.Now)
+			}
 		}
 	case node.ResizeContainer:
 		if c := containerByID(got, a.ID); c != nil {
@@ -68,6 +73,14 @@ func fold(old *node.Observed, uid types.UID, o Outcome) *node.Observed {
 		got.Containers = slices.DeleteFunc(got.Containers, func(c node.Container) bool { return c.ID == a.ID })
 	}
 	return got
+}
+
+// stopAgainLater notes that a run lives although the runtime has said that it stopped it. Without a rest the two answers
+// would chase each other.
+func stopAgainLater(got *node.Observed, run *node.Container, now time.Time) {
+	a := node.StopContainer{Container: run.Name, ID: run.ID}
+	err := fmt.Errorf("stop container %s: the runtime says that it is stopped, and that it runs; restart the runtime if this goes on", run.Name)
+	got.Faults = withFault(got.Faults, a.Target(), faultOf(got.Faults[a.Target()], err, restOf(a), now))
 }
 
 // lookedAt takes over the result of an inspection, if there is one. Limits and hooks stay: only the agent knows them.

@@ -1,0 +1,28 @@
+package reconciler
+
+import (
+	"testing"
+	"time"
+
+	"nodal/node"
+)
+
+func TestARunThatLivesOnAfterItsStopIsStoppedAgainLater(t *testing.T) {
+	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	running := node.Container{ID: "c1", Name: "main", State: node.ContainerRunning}
+	stop := node.StopContainer{Container: "main", ID: "c1"}
+	got := fold(&node.Observed{Containers: []node.Container{running}}, "u1", Outcome{Action: stop, Now: now})
+	inspected := Outcome{Action: node.InspectContainer{ID: "c1"}, Now: now}
+	inspected.Result.Container = &running
+	got = fold(got, "u1", inspected)
+	fault, failed := got.Faults[stop.Target()]
+	if !failed || !fault.Retry.After(now) {
+		t.Errorf("the fault is %+v, want a rest before the next stop", fault)
+	}
+	if got = fold(got, "u1", inspected); got.Faults[stop.Target()].Count != 1 {
+		t.Errorf("the faults are %+v, want none for another look at a run that lives", got.Faults)
+	}
+	if got = fold(got, "u1", Outcome{Action: stop, Now: now}); len(got.Faults) != 0 {
+		t.Errorf("the faults are %+v, want none after a stop", got.Faults)
+	}
+}
