@@ -62,6 +62,7 @@ func expose(o Options, f facts, m memory, r runtime, p parts) (*api, error) {
 			Containers: r.streams, Logs: m.files, Images: p.shelf, Stats: p.figures, Past: p.remembered(), Vitals: p.vitals,
 			Ranking: p.relief.Ranking,
 			Probes:  p.prober.Counts, Alive: p.reconciler.Alive, SecretsKey: m.state.Secrets,
+			System:  systemLogs(l, r.own.LogFile()),
 			Garbage: listGarbage(p.reconciler.Garbage, p.shelf.Collector.Garbage, p.logs.Garbage, r.own.Garbage),
 			Running: func(ctx context.Context) (map[node.Key]*node.Observed, error) { return r.pods.List(ctx, nil) },
 		},

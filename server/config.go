@@ -64,6 +64,7 @@ type Machine struct {
 	Garbage    Garbage
 	Running    func(context.Context) (map[node.Key]*node.Observed, error) // the runtime's pods
 	Alive      func(context.Context) error                                // returns once the reconciler has turned
+	System     SystemLogs                                                 // of the machine
 	SecretsKey SecretsKey                                                 // nil stands for a node that seals nothing
 }
 
@@ -196,6 +197,7 @@ func (cfg Config) kubelet(pods *podService, logs runs.Logs) kubeletapi.Config {
 			},
 		},
 		Health: kubeletapi.Health{Alive: m.Alive},
+		System: kubeletapi.SystemLogs{Files: m.System.Files, Services: m.System.Services, Off: m.System.Off, Query: m.System.Query},
 		Process: kubeletapi.Process{
 			Version: f.Version, Started: f.Started, Configz: d.Configz, Flags: d.Flags, Verbosity: d.Verbosity,
 			NoProfiles: d.NoProfiles, NoFlags: d.NoFlags, Now: cfg.Now, Log: cfg.Log,

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"google.golang.org/grpc"
@@ -91,6 +92,7 @@ func newNode(t testing.TB, change ...func(*Config)) *node1 {
 		},
 		Machine: Machine{
 			Containers: n.runtime, Logs: n.logs,
+			System: SystemLogs{ByName: &scriptedNodeLogs{}, Files: fstest.MapFS{}},
 			Vitals: reconciler.NewVitals(reconciler.VitalsConfig{Runtime: n.runtime, Clock: time.Now, Log: slog.New(slog.DiscardHandler)}),
 			Running: func(context.Context) (map[node.Key]*node.Observed, error) {
 				views, _ := n.store.Views()

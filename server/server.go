@@ -119,6 +119,7 @@ type services struct {
 	objects   objectServices
 	stats     *statsService
 	node      *nodeService
+	nodeLogs  *nodeLogService
 	tokens    *tokenService
 	audit     *auditService
 	certs     *certificateService
@@ -148,9 +149,10 @@ func newServices(cfg Config, stopped <-chan struct{}) services {
 			facts: cfg.Facts, verbosity: cfg.Debug.Verbosity, fixed: cfg.Debug.NoFlags, stopped: stopped,
 			plugins: state.Plugins, garbage: machine.Garbage, key: machine.SecretsKey,
 		},
-		tokens: &tokenService{tokens: cfg.Front.Auth},
-		audit:  &auditService{log: cfg.Front.Audit, stopped: stopped},
-		certs:  &certificateService{certificates: cfg.Front.Auth},
+		nodeLogs: &nodeLogService{logs: machine.System, stopped: stopped},
+		tokens:   &tokenService{tokens: cfg.Front.Auth},
+		audit:    &auditService{log: cfg.Front.Audit, stopped: stopped},
+		certs:    &certificateService{certificates: cfg.Front.Auth},
 	}
 }
 
@@ -163,6 +165,7 @@ func (s services) register(r grpc.ServiceRegistrar) {
 	nodev1.RegisterImagesServiceServer(r, s.images)
 	nodev1.RegisterStatsServiceServer(r, s.stats)
 	nodev1.RegisterNodeServiceServer(r, s.node)
+	nodev1.RegisterNodeLogsServiceServer(r, s.nodeLogs)
 	nodev1.RegisterTokensServiceServer(r, s.tokens)
 	nodev1.RegisterAuditServiceServer(r, s.audit)
 	nodev1.RegisterCertificatesServiceServer(r, s.certs)

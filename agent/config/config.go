@@ -183,6 +183,8 @@ type Listen struct {
 	DebuggingHandlers bool          // logs, exec, attach, port-forward and run on the kubelet paths
 	Profiles          bool          // profiles of the process are served
 	DebugFlags        bool          // the verbosity of the log may be changed
+	SystemLogs        bool          // logs of the machine are served
+	SystemLogQuery    bool          // /logs/ takes queries
 	StreamIdle        time.Duration // after which a silent stream of the kubelet paths ends; zero means never
 }
 

@@ -16,6 +16,7 @@ const (
 
 	DefaultRoot    = "/var/lib/kubelet"
 	DefaultPodLogs = "/var/log/pods"
+	logLinks       = "/var/log/containers"  // in Kubernetes no setting changes it
 	DefaultSocket  = "/run/nodal/node.sock" // clients look for the agent there too
 )
 

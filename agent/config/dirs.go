@@ -50,8 +50,14 @@ func (d Dirs) Events() string { return filepath.Join(d.Root, "history", "events"
 // Plugins returns the directory in which plugins register.
 func (d Dirs) Plugins() string { return filepath.Join(d.Root, "plugins_registry") }
 
-// LogLinks returns the directory of links to logs. Log collectors look there.
-func (d Dirs) LogLinks() string { return filepath.Join(filepath.Dir(d.PodLogs), "containers") }
+// LogLinks returns the directory of links to logs. Log collectors look in one place, wherever the logs are. A node with a
+// root directory of its own may be one of several on its machine; its links are beside its logs.
+func (d Dirs) LogLinks() string {
+	if d.Root == DefaultRoot {
+		return logLinks
+	}
+	return filepath.Join(filepath.Dir(d.PodLogs), "containers")
+}
 
 // runtimeLink returns the path at which other programs find the built-in runtime: beside the socket of the node's API.
 func runtimeLink(socket string) string {

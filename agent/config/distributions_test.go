@@ -36,9 +36,8 @@ func TestConfigurationsOfDistributionsAreHonoured(t *testing.T) {
 			"shutdownGracePeriodCriticalPods", // pods are not waited for
 		}},
 		{"openshift", nil, []string{
-			"enableSystemLogQuery", // /logs/ is not served
-			"systemCgroups",        // no process is moved
-			"tlsCipherSuites",      // Go does not let its callers choose suites of TLS 1.3
+			"systemCgroups",   // no process is moved
+			"tlsCipherSuites", // Go does not let its callers choose suites of TLS 1.3
 		}},
 	} {
 		t.Run(d.name, func(t *testing.T) {

@@ -107,7 +107,7 @@ var gates = []gate{
 	{"MutableCSINodeAllocatableCount", never, noCSI},
 	{"NativeHistograms", never, "histograms have fixed buckets"},
 	{"NodeDeclaredFeatures", always, ""},
-	{"NodeLogQuery", never, "/logs/ is not served"},
+	{"NodeLogQuery", always, ""},
 	{"NodeSwap", always, "memorySwap.swapBehavior itself decides"},
 	{"PLEGOnDemandRelist", inside, ""},
 	{"PodAndContainerStatsFromCRI", never, "the usage of pods is read from the kernel"},

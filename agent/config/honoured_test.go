@@ -119,6 +119,8 @@ func TestEveryHonouredFieldDoesSomething(t *testing.T) {
 		"streamingConnectionIdleTimeout":             "streamingConnectionIdleTimeout: 1m",
 		"enableDebugFlagsHandler":                    "enableDebugFlagsHandler: false",
 		"enableProfilingHandler":                     "enableProfilingHandler: false",
+		"enableSystemLogHandler":                     "enableSystemLogHandler: false",
+		"enableSystemLogQuery":                       "enableSystemLogQuery: true",
 		"enableServer":                               "enableServer: false",
 		"fileCheckFrequency":                         "fileCheckFrequency: 1s",
 		"healthzBindAddress":                         "healthzBindAddress: '::'",

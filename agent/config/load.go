@@ -260,6 +260,8 @@ func resolveListen(o *Options, addressGiven bool) Listen {
 		DebuggingHandlers: *k.EnableDebuggingHandlers,
 		Profiles:          *k.EnableProfilingHandler,
 		DebugFlags:        *k.EnableDebugFlagsHandler,
+		SystemLogs:        *k.EnableSystemLogHandler,
+		SystemLogQuery:    k.EnableSystemLogQuery != nil && *k.EnableSystemLogQuery,
 		StreamIdle:        k.StreamingConnectionIdleTimeout.Duration,
 	}
 	if !*k.EnableServer {

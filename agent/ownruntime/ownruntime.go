@@ -93,6 +93,14 @@ func (r *Runtime) hostsWritten(err error) {
 // Endpoint returns the address of the runtime's CRI service.
 func (r *Runtime) Endpoint() string { return r.containerd.Endpoint() }
 
+// LogFile returns the file to which containerd logs. It is empty if the runtime is not the agent's.
+func (r *Runtime) LogFile() string {
+	if r == nil {
+		return ""
+	}
+	return r.containerd.LogFile()
+}
+
 // CgroupDriver returns "cgroupfs" or "systemd".
 func (r *Runtime) CgroupDriver() string { return r.containerd.CgroupDriver() }
 

@@ -170,6 +170,9 @@ func (r *Runtime) begin(ctx context.Context) error {
 // Endpoint returns the address of the runtime's CRI service.
 func (r *Runtime) Endpoint() string { return "unix://" + r.layout.socket() }
 
+// LogFile returns the file to which containerd logs. Its earlier part is in a second file, with .1 at its end.
+func (r *Runtime) LogFile() string { return r.layout.log() }
+
 // CgroupDriver returns "systemd" or "cgroupfs".
 func (r *Runtime) CgroupDriver() string {
 	if r.systemd {

@@ -36,11 +36,11 @@ func accesses(verb Verb, r *http.Request) []Access {
 	return asked
 }
 
-// lasts reports whether a request may last as long as its client likes: a session, a log, which may be followed, and
-// a profile, whose client says how long.
+// lasts reports whether a request may last as long as its client likes: a session, a log, which may be followed or
+// read slowly, and a profile, whose client says how long.
 func lasts(verb Verb, r *http.Request) bool {
 	first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
-	return verb == Exec || first == "containerLogs" || first == "debug"
+	return verb == Exec || first == "containerLogs" || first == "logs" || first == "debug"
 }
 
 func apiVerb(method string) string {

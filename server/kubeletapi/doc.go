@@ -5,6 +5,7 @@
 //	Routes ─▶ pods.go     /pods, /runningpods/
 //	       ─▶ streams.go  /exec, /attach, /portForward; run.go: /run
 //	       ─▶ logs.go     /containerLogs
+//	       ─▶ system_logs.go  /logs/; system_logs_query.go: its queries
 //	       ─▶ figures.go  /metrics and below, /stats/summary
 //	       ─▶ healthz.go  /healthz
 //	       ─▶ process.go  /configz, /flagz, /statusz, /openapi.json, /debug/flags/v

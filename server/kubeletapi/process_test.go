@@ -34,7 +34,7 @@ func TestAnAdminLooksIntoTheProcess(t *testing.T) {
 		{"a form of another page", "GET", "/flagz", "", "application/json;v=v1alpha1;g=config.k8s.io;as=Statusz", 406, "as=Flagz"},
 		{"its state as text", "GET", "/statusz", "", "text/html, text/plain;q=0.5", 200, "\nUp: 1 hr 02 min 03 sec\nGo version: go1."},
 		{"the paths that it serves", "GET", "/statusz", "", "", 200,
-			"Paths: /attach /configz /containerLogs /debug/flags/v /debug/pprof /exec /flagz /healthz /metrics /metrics/cadvisor " +
+			"Paths: /attach /configz /containerLogs /debug/flags/v /debug/pprof /exec /flagz /healthz /logs /metrics /metrics/cadvisor " +
 				"/metrics/probes /metrics/resource /openapi.json /pods /portForward /run /runningpods /stats/summary /statusz\n"},
 		{"its state for programs", "GET", "/statusz", "", "application/json;v=v1beta1;g=config.k8s.io;as=Statusz", 200, `"uptimeSeconds":3723,`},
 		{"profiles", "GET", "/debug/pprof/", "", "", 200, "goroutine"},

@@ -17,6 +17,7 @@ type Config struct {
 	Figures Figures
 	Health  Health
 	Process Process
+	System  SystemLogs
 }
 
 // Route is one path. Its handler expects that right and scope were checked.
@@ -64,18 +65,22 @@ func Routes(cfg Config) []Route {
 		{"GET", "/flagz", auth.Read, auth.WholeNode, method.Full, process.flagz, false},
 		{AnyMethod, "/healthz", auth.Read, auth.Everyone, method.Every, cfg.Health.all, false},
 		{AnyMethod, "/healthz/{check}", auth.Read, auth.Everyone, method.Every, cfg.Health.one, false},
+		{AnyMethod, "/logs", auth.Read, auth.Everyone, method.Full, withSlash, false},
+		{"GET", "/logs/*", auth.Admin, auth.WholeNode, method.Full, cfg.System.serve, false},
 		{"GET", "/metrics", auth.Read, auth.WholeNode, method.Reads, cfg.Figures.agent, false},
 		{"GET", "/metrics/cadvisor", auth.Read, auth.WholeNode, method.Reads, cfg.Figures.cadvisor, false},
 		{"GET", "/metrics/probes", auth.Read, auth.WholeNode, method.Reads, cfg.Figures.probes, false},
 		{"GET", "/metrics/resource", auth.Read, auth.WholeNode, method.Reads, cfg.Figures.resource, false},
 		{"GET", "/openapi.json", auth.Read, auth.Everyone, method.Reads, document, false},
 		{"GET", "/pods", auth.Read, auth.SomeNamespaces, method.Reads, cfg.Pods.list, false},
+		{"GET", "/pods/", auth.Read, auth.SomeNamespaces, method.Reads, cfg.Pods.list, false},
 		{"GET", forwardPath, auth.Exec, auth.OneNamespace, method.Full, cfg.Streams.portForward, false},
 		{"POST", forwardPath, auth.Exec, auth.OneNamespace, method.Full, cfg.Streams.portForward, false},
 		{"GET", forwardPathUID, auth.Exec, auth.OneNamespace, method.Full, cfg.Streams.portForward, false},
 		{"POST", forwardPathUID, auth.Exec, auth.OneNamespace, method.Full, cfg.Streams.portForward, false},
 		{"POST", runPath, auth.Exec, auth.OneNamespace, method.Full, cfg.Streams.run, true},
 		{"POST", runPathUID, auth.Exec, auth.OneNamespace, method.Full, cfg.Streams.run, true},
+		{AnyMethod, "/runningpods", auth.Read, auth.Everyone, method.Full, withSlash, false},
 		{"GET", "/runningpods/", auth.Read, auth.SomeNamespaces, method.Full, cfg.Pods.running, false},
 		{"GET", "/stats/summary", auth.Read, auth.SomeNamespaces, method.Reads, cfg.Figures.summary, false},
 		{"POST", "/stats/summary", auth.Read, auth.SomeNamespaces, method.Full, cfg.Figures.summary, false},
@@ -85,11 +90,18 @@ func Routes(cfg Config) []Route {
 	return table
 }
 
+// withSlash redirects to the path with a slash at its end, as the router of upstream's does for directories.
+func withSlash(w http.ResponseWriter, r *http.Request) {
+	to := *r.URL
+	to.Path, to.RawPath, to.Host, to.Scheme = r.URL.Path+"/", "", "", ""
+	http.Redirect(w, r, to.String(), http.StatusTemporaryRedirect)
+}
+
 // firstWords returns the part of each pattern before its parameters, each once.
 func firstWords(table []Route) []string {
 	var paths []string
 	for _, r := range table {
-		path, _, _ := strings.Cut(r.Pattern, "{")
+		path, _, _ := strings.Cut(strings.TrimSuffix(r.Pattern, "*"), "{")
 		paths = append(paths, strings.TrimSuffix(path, "/"))
 	}
 	return slices.Compact(slices.Sorted(slices.Values(paths)))

@@ -81,6 +81,7 @@ func New(conn grpc.ClientConnInterface, limits wire.BodyLimits) (*Handlers, erro
 		nodev1.RegisterImagesServiceHandlerClient(ctx, mux, nodev1.NewImagesServiceClient(conn)),
 		nodev1.RegisterStatsServiceHandlerClient(ctx, mux, nodev1.NewStatsServiceClient(conn)),
 		nodev1.RegisterNodeServiceHandlerClient(ctx, mux, nodev1.NewNodeServiceClient(conn)),
+		nodev1.RegisterNodeLogsServiceHandlerClient(ctx, mux, nodev1.NewNodeLogsServiceClient(conn)),
 		nodev1.RegisterTokensServiceHandlerClient(ctx, mux, nodev1.NewTokensServiceClient(conn)),
 		nodev1.RegisterAuditServiceHandlerClient(ctx, mux, nodev1.NewAuditServiceClient(conn)),
 		nodev1.RegisterCertificatesServiceHandlerClient(ctx, mux, nodev1.NewCertificatesServiceClient(conn)),
@@ -99,6 +100,7 @@ func New(conn grpc.ClientConnInterface, limits wire.BodyLimits) (*Handlers, erro
 		nodev1.AuditService_WatchAuditEntries_FullMethodName: stream{open: watch(audit.WatchAuditEntries)},
 		nodev1.NodeService_WatchNode_FullMethodName:          stream{open: watch(nodev1.NewNodeServiceClient(conn).WatchNode)},
 		nodev1.LogsService_ReadLogs_FullMethodName:           stream{open: readLogs(logs), plain: true},
+		nodev1.NodeLogsService_ReadNodeLog_FullMethodName:    stream{open: readNodeLog(nodev1.NewNodeLogsServiceClient(conn)), plain: true},
 		nodev1.ImagesService_ImportImages_FullMethodName:     importBody{client: nodev1.NewImagesServiceClient(conn)},
 	}}, nil
 }

@@ -166,6 +166,18 @@ func readLogs(client nodev1.LogsServiceClient) func(context.Context, *http.Reque
 	}
 }
 
+// readNodeLog opens the log of the machine that the path names.
+func readNodeLog(client nodev1.NodeLogsServiceClient) func(context.Context, *http.Request) (recv, error) {
+	return func(ctx context.Context, r *http.Request) (recv, error) {
+		request := &nodev1.ReadNodeLogRequest{}
+		if err := fillFrom(r, request); err != nil {
+			return nil, err
+		}
+		request.Source = chi.URLParam(r, "source")
+		return receiver(client.ReadNodeLog(ctx, request))
+	}
+}
+
 func receiver[M any, P message[M]](stream grpc.ServerStreamingClient[M], err error) (recv, error) {
 	if err != nil {
 		return nil, err

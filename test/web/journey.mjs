@@ -386,6 +386,13 @@ await story(async ({ context, page, origin, step }) => {
     await accessible(page, "the garbage");
   });
 
+  await step("the logs of the machine are read", async () => {
+    await page.getByText("Of the agent, the runtime, the kernel").click();
+    await page.getByRole("searchbox", { name: "Lines that match" }).fill("msg=started");
+    await page.locator(".node-log").getByText("msg=started").waitFor();
+    await accessible(page, "a log of the machine");
+  });
+
   await step("unused images are pruned", async () => {
     await page.getByRole("link", { name: "Images" }).click();
     await page.getByRole("button", { name: "Prune…" }).click();

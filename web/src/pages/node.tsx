@@ -9,6 +9,7 @@ import { GarbageSection } from "../parts/garbage";
 import { KeptLogsSection } from "../parts/kept_logs";
 import { Gauges } from "../parts/gauges";
 import { HealthIcon } from "../parts/icons";
+import { NodeLogs } from "../parts/node_logs";
 import { Past } from "../parts/past";
 import { PodLink } from "../parts/pod_link";
 import { Pressure } from "../parts/pressure";
@@ -24,6 +25,7 @@ import { bytes, full, since } from "../pure/time";
 import { now } from "../state/clock";
 import { events, node, podList, probes, synced } from "../state/live";
 import { hrefOf } from "../state/route";
+import { isAdmin } from "../state/session";
 import { useNodeUsage } from "../state/usage";
 
 export function NodePage() {
@@ -55,6 +57,7 @@ export function NodePage() {
           <KeptLogsSection />
           <GarbageSection />
           <SettingsSection />
+          {isAdmin.value && <NodeLogs />}
           <LastEvents />
         </div>
         <aside class="column-side">

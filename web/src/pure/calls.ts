@@ -41,6 +41,22 @@ export const getPressure = () => read("/v1/node/pressure", "NodeService/GetPress
 export const getNodeConfig = () => read("/v1/node/config?givenOnly=true", "NodeService/GetNodeConfig", "");
 export const listCapabilities = () => read("/v1/node/capabilities", "NodeService/ListCapabilities", "");
 
+export const listNodeLogs = () => read("/v1/node/logs", "NodeLogsService/ListNodeLogs", "");
+
+export interface NodeLogPart {
+  tailLines?: number;
+  pattern?: string;
+  follow?: boolean;
+}
+
+/** readNodeLog reads a log of the machine. kubectl has the path /logs/ for some of them, off by default. */
+export function readNodeLog(source: string, part: NodeLogPart): Call {
+  const asked = Object.entries(part).filter(([, value]) => value);
+  const query = new URLSearchParams(asked.map(([name, value]) => [name, String(value)]));
+  const path = `/v1/node/logs/${encodeURIComponent(source)}${query.size ? `?${query}` : ""}`;
+  return { ...read(path, "NodeLogsService/ReadNodeLog", "", { source, ...Object.fromEntries(asked) }), stream: true };
+}
+
 export const listGarbage = () => read("/v1/node/garbage", "NodeService/ListGarbage", "");
 
 const asQuery = ({ namespace, name }: Named) => `namespace=${namespace}&name=${name}`;
