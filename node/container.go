@@ -6,6 +6,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
+// CrashLoopBackOff is Kubernetes' reason why a container that has crashed waits for its next run.
+const CrashLoopBackOff = "CrashLoopBackOff"
+
 // Containers yields all containers of a pod in the order in which they begin: init
 // containers and sidecars, then the application.
 func Containers(spec *corev1.PodSpec) iter.Seq[*corev1.Container] {

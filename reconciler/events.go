@@ -3,6 +3,7 @@ package reconciler
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -23,9 +24,32 @@ func (r *Reconciler) reportRefused(pod *node.Pod) {
 	})
 }
 
-// reportReady adds an event when a pod becomes ready.
-func (r *Reconciler) reportReady(t *Tracked) {
+// reportStatus adds events for what has become of a pod.
+func (r *Reconciler) reportStatus(t *Tracked) {
 	s := status.Of(r.Site, t.Slot(), t.Got())
+	r.reportReady(t, s)
+	r.reportBackOff(t, s)
+}
+
+// reportBackOff adds an event for each run that has crashed and is followed by a pause, in the words of Kubernetes. Those of
+// one container differ in nothing but their time, so that they are counted.
+func (r *Reconciler) reportBackOff(t *Tracked, s corev1.PodStatus) {
+	pod := t.Slot().Pod
+	for _, c := range slices.Concat(s.InitContainerStatuses, s.ContainerStatuses) {
+		if c.State.Waiting == nil || c.State.Waiting.Reason != node.CrashLoopBackOff || r.backedOff[t.Key][c.Name] == c.ContainerID {
+			continue
+		}
+		if r.backedOff[t.Key] == nil {
+			r.backedOff[t.Key] = map[string]string{}
+		}
+		r.backedOff[t.Key][c.Name] = c.ContainerID
+		r.addEvent(pod, node.Event{Reason: "BackOff", Warning: true, Container: c.Name, Message: fmt.Sprintf(
+			"Back-off restarting failed container %s in pod %s_%s(%s)", c.Name, pod.Object.Name, pod.Object.Namespace, pod.UID())})
+	}
+}
+
+// reportReady adds an event when a pod becomes ready.
+func (r *Reconciler) reportReady(t *Tracked, s corev1.PodStatus) {
 	ready, since := false, time.Time{}
 	for _, c := range s.Conditions {
 		if c.Type == corev1.PodReady {

@@ -149,18 +149,19 @@ func (h hands) Saw(v store.View, before *node.Pod) {
 // Show brings events and probes up to the present observation.
 func (h hands) Show(t *Tracked, news bool) {
 	if news {
-		h.reportReady(t)
+		h.reportStatus(t)
 		h.reportBehind(t)
 	}
 	h.Prober.Set(t.Key, decide.Probes(h.Site, t.Slot(), t.Got()))
 	h.follow(t)
 }
 
-// Drop ends the probes of a pod, forgets its readiness, and counts its work as ended.
+// Drop ends the probes of a pod, forgets what was reported of it, and counts its work as ended.
 func (h hands) Drop(key node.Key) {
 	h.Prober.Set(key, nil)
 	delete(h.wasReady, key)
 	delete(h.wasBehind, key)
+	delete(h.backedOff, key)
 	h.ended(key)
 }
 

@@ -45,7 +45,8 @@ type Reconciler struct {
 	Config
 	loop       *Loop
 	wasReady   map[node.Key]bool
-	wasBehind  map[node.Key]string // what it was last told that a pod waits for
+	wasBehind  map[node.Key]string            // what it was last told that a pod waits for
+	backedOff  map[node.Key]map[string]string // by container, the run whose back-off was reported
 	working    map[node.Key]work
 	began      time.Time
 	looked     chan struct{}   // closed after the first full look
@@ -86,7 +87,7 @@ func New(c Config) *Reconciler {
 	return &Reconciler{
 		Config:   c,
 		loop:     loop,
-		wasReady: map[node.Key]bool{}, wasBehind: map[node.Key]string{},
+		wasReady: map[node.Key]bool{}, wasBehind: map[node.Key]string{}, backedOff: map[node.Key]map[string]string{},
 		working: map[node.Key]work{},
 		looked:  make(chan struct{}),
 		settled: make(chan struct{}),

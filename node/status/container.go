@@ -14,7 +14,7 @@ import (
 const (
 	reasonCreating     = "ContainerCreating"
 	reasonInitializing = "PodInitializing"
-	reasonCrashLoop    = "CrashLoopBackOff"
+	reasonCrashLoop    = node.CrashLoopBackOff
 	reasonHookFailed   = "PostStartHookError"
 	reasonRoom         = "WaitingForRoom" // a critical pod's, as a whole
 )

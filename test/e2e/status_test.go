@@ -55,6 +55,8 @@ func TestCrashingContainerIsRestartedWithBackoff(t *testing.T) {
 	if got := n.curl("/v1/namespaces/default/pods/crash"); !strings.Contains(got.body, `"reason":"CrashLoopBackOff"`) {
 		t.Errorf("the summary is %s, want the reason in it", got)
 	}
+	words := "Back-off restarting failed container main in pod crash_default(" + string(p.UID) + ")"
+	n.eventually("the event about its pause", func() bool { return strings.Contains(n.curl("/v1/events").body, words) })
 }
 
 func TestInitContainersRunInOrderAndOnce(t *testing.T) {
