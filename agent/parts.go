@@ -44,7 +44,7 @@ func build(o Options, f facts, m memory, r runtime, guard *auth.Authenticator) (
 	p.gauges, p.guard = measure(o, f, m, r), guard
 	p.site = site(cfg.Node.Name, f.addresses, r.name, cfg.Pods, cfg.Cgroups)
 	pulls := images.Config{
-		Settings: cfg.Images, Dirs: cfg.Dirs, State: m.state, Removed: m.counts.Collected, Log: o.Log,
+		Settings: cfg.Images, Dirs: cfg.Dirs, State: m.state, Removed: m.counts.Collected, Pulled: m.counts.Pulled, Log: o.Log,
 	}
 	if p.shelf, err = pulls.Shelf(r.images, r.endpoint, r.registry()); err != nil {
 		return p, err

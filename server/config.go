@@ -18,6 +18,7 @@ import (
 	"nodal/server/auth"
 	"nodal/server/dashboard"
 	"nodal/server/kubeletapi"
+	"nodal/server/metrics"
 	"nodal/server/runs"
 	"nodal/server/trace"
 	"nodal/server/wire"
@@ -196,7 +197,7 @@ func (cfg Config) kubelet(pods *podService, logs runs.Logs) kubeletapi.Config {
 				KernelVersion: f.KernelVersion, OSImage: f.OSImage, Version: f.Version,
 			},
 		},
-		Health: kubeletapi.Health{Alive: m.Alive},
+		Health: kubeletapi.Health{Alive: m.Alive, Results: metrics.NewHealthChecks()},
 		System: kubeletapi.SystemLogs{Files: m.System.Files, Services: m.System.Services, Off: m.System.Off, Query: m.System.Query},
 		Process: kubeletapi.Process{
 			Version: f.Version, Started: f.Started, Configz: d.Configz, Flags: d.Flags, Verbosity: d.Verbosity,

@@ -3,6 +3,7 @@ package images
 import (
 	"log/slog"
 	"os"
+	"time"
 
 	"nodal/agent/config"
 	"nodal/agent/state"
@@ -18,6 +19,7 @@ type Config struct {
 	Dirs     config.Dirs
 	State    *state.State
 	Removed  func(cause string) // counts an image that the policy removed
+	Pulled   func(bytes int64, waited time.Duration)
 	Log      *slog.Logger
 }
 
@@ -52,7 +54,7 @@ func (c Config) puller(runtime image.Runtime) (*image.Puller, error) {
 		Runtime: runtime, Parallel: settings.Parallel, PerSecond: settings.PerSecond, Burst: settings.Burst,
 		Object: c.State.Store.Object, Files: credentialFiles(c.Dirs.Root), Plugins: plugins,
 		Verify: image.Verification{Policy: settings.Verify, Allow: settings.Allow, Dir: c.Dirs.ImageRecords()},
-		Log:    c.Log, Tell: c.State.Events.Add,
+		Log:    c.Log, Tell: c.State.Events.Add, Pulled: c.Pulled,
 	}), nil
 }
 

@@ -38,6 +38,9 @@ type Config struct {
 
 	Log  *slog.Logger
 	Tell func(node.Event) // reports what a pod's owner should know
+
+	// Pulled counts a pull that has succeeded, with the size of the image and the time that the pod has waited; nil disables it.
+	Pulled func(bytes int64, waited time.Duration)
 }
 
 // Puller gets images ready for pods. Its methods may be called from any goroutine.

@@ -47,6 +47,9 @@ func (p *Puller) tellPulled(r request, got pulled, waited time.Duration) {
 		r.Ref, got.took.Truncate(time.Millisecond), waited.Truncate(time.Millisecond), got.image.Size))
 	e.Took = waited
 	p.config.Tell(e)
+	if p.config.Pulled != nil {
+		p.config.Pulled(int64(got.image.Size), waited)
+	}
 }
 
 func (p *Puller) tell(r request, reason, message string) { p.config.Tell(r.event(reason, message)) }

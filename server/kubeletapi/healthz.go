@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"nodal/server/metrics"
 	"nodal/server/wire"
 )
 
@@ -22,6 +23,8 @@ type healthCheck struct {
 // Health checks that the agent works.
 type Health struct {
 	Alive func(context.Context) error // returns once the reconciler has turned
+	// Results counts the results of /healthz, and writes them as metrics.
+	Results *metrics.HealthChecks
 }
 
 // checks returns upstream's checks. Ping and log hold as long as the process answers.
@@ -49,7 +52,7 @@ func (h Health) all(w http.ResponseWriter, r *http.Request) {
 		case slices.Contains(excluded, c.name):
 			excluded = slices.DeleteFunc(slices.Clone(excluded), func(name string) bool { return name == c.name })
 			fmt.Fprintf(&lines, "[+]%s excluded: ok\n", c.name)
-		case c.check(r.Context()) != nil:
+		case h.failed(r.Context(), c):
 			failed = true
 			fmt.Fprintf(&lines, "[-]%s failed: reason withheld\n", c.name)
 		default:
@@ -68,6 +71,16 @@ func (h Health) all(w http.ResponseWriter, r *http.Request) {
 	default:
 		wire.WriteText(w, http.StatusOK, "ok")
 	}
+}
+
+// results answers /metrics/slis.
+func (h Health) results(w http.ResponseWriter, r *http.Request) { h.Results.ServeHTTP(w, r) }
+
+// failed makes a check, and counts its result.
+func (h Health) failed(ctx context.Context, c healthCheck) bool {
+	err := c.check(ctx)
+	h.Results.Checked(c.name, err)
+	return err != nil
 }
 
 // one answers for one check.

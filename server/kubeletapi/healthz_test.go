@@ -3,7 +3,10 @@ package kubeletapi
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
+
+	"nodal/server/metrics"
 )
 
 func TestHealthzTellsWhichCheckFailed(t *testing.T) {
@@ -26,11 +29,24 @@ func TestHealthzTellsWhichCheckFailed(t *testing.T) {
 		{"/healthz/nothing", nil, 404, "404: Page Not Found"},
 	}
 	for _, c := range cases {
-		h := serve(Config{Health: Health{Alive: func(context.Context) error { return c.err }}})
+		h := serve(Config{Health: Health{Alive: func(context.Context) error { return c.err }, Results: metrics.NewHealthChecks()}})
 		for _, method := range []string{"GET", "HEAD", "POST"} {
 			if code, body := ask(t, h, method, c.path, ""); code != c.code || body != c.body {
 				t.Errorf("%s %s with %v: got %d %q, want %d %q", method, c.path, c.err, code, body, c.code, c.body)
 			}
+		}
+	}
+}
+
+func TestResultsOfHealthChecksAreMetrics(t *testing.T) {
+	sick := errors.New("the loop stands still")
+	h := serve(Config{Health: Health{Alive: func(context.Context) error { return sick }, Results: metrics.NewHealthChecks()}})
+	ask(t, h, "GET", "/healthz", "")
+	ask(t, h, "GET", "/healthz?exclude=syncloop", "")
+	code, body := ask(t, h, "GET", "/metrics/slis", "")
+	for _, want := range []string{`{name="ping",status="success",type="healthz"} 2`, `{name="syncloop",status="error",type="healthz"} 1`} {
+		if code != 200 || !strings.Contains(body, "kubernetes_healthchecks_total"+want+"\n") {
+			t.Errorf("got %d %s, want %s", code, body, want)
 		}
 	}
 }

@@ -35,7 +35,7 @@ func TestAnAdminLooksIntoTheProcess(t *testing.T) {
 		{"its state as text", "GET", "/statusz", "", "text/html, text/plain;q=0.5", 200, "\nUp: 1 hr 02 min 03 sec\nGo version: go1."},
 		{"the paths that it serves", "GET", "/statusz", "", "", 200,
 			"Paths: /attach /configz /containerLogs /debug/flags/v /debug/pprof /exec /flagz /healthz /logs /metrics /metrics/cadvisor " +
-				"/metrics/probes /metrics/resource /openapi.json /pods /portForward /run /runningpods /stats/summary /statusz\n"},
+				"/metrics/probes /metrics/resource /metrics/slis /openapi.json /pods /portForward /run /runningpods /stats/summary /statusz\n"},
 		{"its state for programs", "GET", "/statusz", "", "application/json;v=v1beta1;g=config.k8s.io;as=Statusz", 200, `"uptimeSeconds":3723,`},
 		{"profiles", "GET", "/debug/pprof/", "", "", 200, "goroutine"},
 		{"one profile", "GET", "/debug/pprof/goroutine?debug=1", "", "", 200, "goroutine profile: total"},

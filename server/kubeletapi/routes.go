@@ -71,6 +71,7 @@ func Routes(cfg Config) []Route {
 		{"GET", "/metrics/cadvisor", auth.Read, auth.WholeNode, method.Reads, cfg.Figures.cadvisor, false},
 		{"GET", "/metrics/probes", auth.Read, auth.WholeNode, method.Reads, cfg.Figures.probes, false},
 		{"GET", "/metrics/resource", auth.Read, auth.WholeNode, method.Reads, cfg.Figures.resource, false},
+		{"GET", "/metrics/slis", auth.Read, auth.WholeNode, method.Reads, cfg.Health.results, false},
 		{"GET", "/openapi.json", auth.Read, auth.Everyone, method.Reads, document, false},
 		{"GET", "/pods", auth.Read, auth.SomeNamespaces, method.Reads, cfg.Pods.list, false},
 		{"GET", "/pods/", auth.Read, auth.SomeNamespaces, method.Reads, cfg.Pods.list, false},

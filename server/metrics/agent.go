@@ -25,6 +25,7 @@ type Agent struct {
 	starts   startCounts
 	admitted admitCounts
 	work     workCounts
+	pulls    *prometheus.HistogramVec
 	views    func() ([]store.View, int64)
 	cluster  atomic.Bool // the node is a member of one
 }
@@ -33,7 +34,7 @@ type Agent struct {
 func NewAgent(nodeName string, cgroups int, views func() ([]store.View, int64)) *Agent {
 	a := &Agent{
 		registry: prometheus.NewRegistry(), began: time.Now(), calls: newCallCounts(), requests: newRequestCounts(), pods: newPodCounts(), views: views,
-		starts: newStartCounts(), admitted: newAdmitCounts(), work: newWorkCounts(),
+		starts: newStartCounts(), admitted: newAdmitCounts(), work: newWorkCounts(), pulls: newPulls(),
 	}
 	name := gaugeVec("node_name", "The node's name. The count is always 1.", "node")
 	name.WithLabelValues(nodeName).Set(1)
@@ -43,7 +44,7 @@ func NewAgent(nodeName string, cgroups int, views func() ([]store.View, int64)) 
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), name, version, newPresent(views),
 		a.calls.total, a.calls.failed, a.calls.took, a.calls.sandboxTook, a.calls.sandboxFailed,
 		a.requests.total, a.requests.took, a.requests.inFlight,
-		a.pods.started, a.pods.startFailed, a.pods.containers, a.pods.took, a.starts.whole, a.starts.own,
+		a.pods.started, a.pods.startFailed, a.pods.containers, a.pods.took, a.starts.whole, a.starts.own, a.pulls,
 		newStages(views, &a.cluster),
 	)
 	a.registry.MustRegister(a.admitted.all()...)

@@ -35,6 +35,7 @@ func busyAgent() *Agent {
 	a.Relieved("memory.available", time.Second)
 	a.Preempted("cpu")
 	a.Collected("space")
+	a.Pulled(1, time.Second)
 	a.ServingCertificate(inAnHour)
 	a.ClientCertificate(inAnHour)
 	a.Claims(func(context.Context) []statsapi.VolumeStats { return []statsapi.VolumeStats{halfFull("data")} })

@@ -7,10 +7,12 @@
 //	cadvisor.go   /metrics/cadvisor, out of figures of cgroups in cAdvisor's words:
 //	  cadvisor_figures.go    the families
 //	  cadvisor_pressure.go   those of pressure
+//	slis.go       /metrics/slis, out of the results of health checks
 //	agent.go      /metrics, about the agent itself:
 //	  agent_admit.go         new pods and their requests, and how CPUs are handed out
 //	  agent_pods.go          pods that start, and present pods
 //	  agent_start.go         how long they took
+//	  agent_images.go        pulls of images
 //	  agent_work.go          the work for pods, and the contact with the runtime
 //	  agent_claims.go        how full their claims' volumes are
 //	  agent_certificates.go  when the node's own certificates expire

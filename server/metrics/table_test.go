@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"maps"
+	"net/http/httptest"
 	"os"
 	"path"
 	"slices"
@@ -115,12 +116,23 @@ func served(t *testing.T) map[string]map[string]*dto.MetricFamily {
 	cgroups[0].Stats[0].Filesystem = []model.FsStats{{Device: "/dev/sda"}}
 	found := map[string]map[string]*dto.MetricFamily{
 		"/metrics": read(t, busyAgent()), "/metrics/cadvisor": parse(t, cadvisorText(t, cgroups)),
+		"/metrics/slis":     checked(t),
 		"/metrics/resource": parse(t, Resource(summary, true)), "/metrics/probes": parse(t, Probes([]*node.ProbeCount{{Successes: 1}})),
 	}
 	maps.DeleteFunc(found["/metrics"], func(name string, _ *dto.MetricFamily) bool {
 		return strings.HasPrefix(name, "go_") || strings.HasPrefix(name, "process_")
 	})
 	return found
+}
+
+// checked returns the metrics of a health check.
+func checked(t *testing.T) map[string]*dto.MetricFamily {
+	t.Helper()
+	h := NewHealthChecks()
+	h.Checked("ping", nil)
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/metrics/slis", nil))
+	return parse(t, w.Body.Bytes())
 }
 
 func TestTheTableOfMetricsIsTrue(t *testing.T) {
