@@ -100,11 +100,7 @@ func TestEachBackOffIsCountedAsAnEvent(t *testing.T) {
 	inBubble(t, false, func(b *bench) {
 		b.apply(pod("web", "exit", "3", "after", "5s"))
 		b.rest(80 * time.Second)
-		var backOff []node.Event
-		events, _, err := b.events.Since(0, func(e *node.Event) bool { return e.Reason == "BackOff" })
-		for _, e := range events {
-			backOff = append(backOff, e)
-		}
+		backOff, _, err := b.events.Since(0, func(e *node.Event) bool { return e.Reason == "BackOff" })
 		crashes := b.status("web").ContainerStatuses[0].RestartCount // the first crash is followed at once, and the last one waits
 		if err != nil || len(backOff) != 1 || backOff[0].Count != crashes || crashes < 2 || !backOff[0].Warning || backOff[0].Container != "main" ||
 			!strings.HasPrefix(backOff[0].Message, "Back-off restarting failed container main in pod web_default(") {

@@ -1,15 +1,14 @@
 // The frame around every page: the node, the navigation, and whether the data is live.
 import { useEffect } from "preact/hooks";
 import { AddPage } from "./pages/apply";
-import { ImagesPage } from "./pages/images";
 import { NodePage } from "./pages/node";
 import { ObjectPage, ObjectsPage } from "./pages/objects";
 import { PodPage } from "./pages/pod";
 import { PodsPage } from "./pages/pods";
 import { SignInPage } from "./pages/signin";
-import { TokensPage } from "./pages/tokens";
 import { Icon } from "./parts/icons";
 import { KeyHelp } from "./parts/keys";
+import { lazily } from "./parts/lazily";
 import { Ticking } from "./parts/ticking";
 import { Waiting } from "./parts/waiting";
 import { now } from "./state/clock";
@@ -22,6 +21,9 @@ import { type Theme, theme } from "./state/theme";
 import { age } from "./pure/time";
 import { titleOf } from "./pure/title";
 import type { Kind } from "./pure/kinds";
+
+const ImagesPage = lazily(() => import("./pages/images").then((m) => m.ImagesPage));
+const TokensPage = lazily(() => import("./pages/tokens").then((m) => m.TokensPage));
 
 export function App() {
   const who = session.value;

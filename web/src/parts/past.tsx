@@ -45,11 +45,11 @@ export function Past({ of, events, memory = null, cpu = null }: Props) {
         <div class="past-charts">
           <div>
             <p class="muted">Memory{limit !== null && `, of ${bytes(limit)}`}</p>
-            <Spark points={pointsOf(points, "workingSetBytes")} span={span} limit={limit} least={2 ** 20} words={bytes} label="Memory" marks={marks} hole={holeOf(reach)} />
+            <Spark points={pointsOf(points, "workingSetBytes")} span={span} limit={limit} least={2 ** 20} words={bytes} label="Memory on record" marks={marks} hole={holeOf(reach)} />
           </div>
           <div>
             <p class="muted">CPU{(answer?.cpuLimitCores ?? cpu) !== null && `, of ${cores((answer?.cpuLimitCores ?? cpu)!)}`}</p>
-            <Spark points={pointsOf(points, "cores")} span={span} limit={answer?.cpuLimitCores ?? cpu} least={0.005} words={cores} label="CPU" hole={holeOf(reach)} />
+            <Spark points={pointsOf(points, "cores")} span={span} limit={answer?.cpuLimitCores ?? cpu} least={0.005} words={cores} label="CPU on record" hole={holeOf(reach)} />
           </div>
         </div>
       )}
