@@ -129,7 +129,7 @@ func (p *pods) apply(ctx context.Context, s sides) error {
 	key := types.NamespacedName{Namespace: want.Namespace, Name: want.Name}
 	p.mu.Lock()
 	e := p.entry(key)
-	if e.applied == "" {
+	if e.applied == "" && want.Status.StartTime != nil { // another kubelet has had it
 		e.learns = time.Now().Add(statusDelay)
 	}
 	e.applied = fingerprint(want)

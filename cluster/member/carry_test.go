@@ -395,9 +395,15 @@ func TestAPodIsReportedOnceTheNodeHasLearntHowItWas(t *testing.T) {
 		key := types.NamespacedName{Namespace: "default", Name: "web"}
 		p := newPods("node-a", nil, &willing{}, &objects{}, slog.New(slog.DiscardHandler))
 		defer p.queue.ShutDown()
-		if p.learns(key) {
-			t.Error("a report waits before the pod is delivered")
+		if err := p.apply(t.Context(), sides{want: want, have: &local{object: want.DeepCopy()}}); err != nil {
+			t.Fatal(err)
 		}
+		if p.learns(key) {
+			t.Error("the report of a pod waits that no kubelet has run")
+		}
+		p = newPods("node-a", nil, &willing{}, &objects{}, slog.New(slog.DiscardHandler))
+		defer p.queue.ShutDown()
+		want.Status.StartTime = &metav1.Time{Time: time.Now()}
 		if err := p.apply(t.Context(), sides{want: want, have: &local{object: want.DeepCopy()}}); err != nil {
 			t.Fatal(err)
 		}
