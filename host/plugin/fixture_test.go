@@ -29,6 +29,7 @@ type peer struct {
 func (p *peer) GetInfo(ctx context.Context, _ *registerapi.InfoRequest) (*registerapi.PluginInfo, error) {
 	if p.info == nil {
 		<-ctx.Done()
+		return nil, ctx.Err() // an empty answer could still arrive before the deadline is seen
 	}
 	return p.info, nil
 }
