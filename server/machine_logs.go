@@ -16,6 +16,7 @@ import (
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node"
 	"nodal/server/kubeletapi"
+	"nodal/server/wire"
 )
 
 // NodeLogs reads the logs of the machine.
@@ -84,16 +85,17 @@ func (s *nodeLogService) ReadNodeLog(
 	}
 	ctx, cancel := s.bounded(stream.Context(), query.Follow)
 	defer cancel()
-	sink := &cutSink{LogSink: &logSender{stream: stream}, left: nodeLogBytes, note: true}
+	sender := &logSender{stream: stream}
+	sink := &cutSink{sender, wire.Cut{To: sender, Left: nodeLogBytes, Note: kubeletapi.CutNote}}
 	switch {
 	case r.LimitBytes != nil:
-		sink.left, sink.note = min(r.GetLimitBytes(), nodeLogBytes), false
+		sink.cut.Left, sink.cut.Note = min(r.GetLimitBytes(), nodeLogBytes), ""
 	case query.Follow:
-		sink.left = math.MaxInt64
+		sink.cut.Left = math.MaxInt64
 	}
 	err = s.logs.ByName.Read(ctx, query, sink)
 	stopped := query.Follow && ctx.Err() != nil && stream.Context().Err() == nil
-	if errors.Is(err, errEnough) || stopped {
+	if errors.Is(err, wire.ErrEnough) || stopped {
 		return nil
 	}
 	return err
@@ -166,27 +168,10 @@ func timeOf(t *timestamppb.Timestamp) time.Time {
 	return t.AsTime()
 }
 
-// errEnough ends what is written to a cutSink.
-var errEnough = errors.New("the log is as long as it may be")
-
-// cutSink ends a log after a number of bytes.
+// cutSink is a sink for no more than its cut lets through.
 type cutSink struct {
 	node.LogSink
-	left int64
-	note bool // a last line says that the log was cut
+	cut wire.Cut
 }
 
-func (c *cutSink) Write(p []byte) (int, error) {
-	if int64(len(p)) <= c.left {
-		c.left -= int64(len(p))
-		return c.LogSink.Write(p)
-	}
-	if _, err := c.LogSink.Write(p[:c.left]); err != nil {
-		return 0, err
-	}
-	c.left = 0
-	if c.note {
-		_, _ = c.LogSink.Write([]byte(kubeletapi.CutNote))
-	}
-	return 0, errEnough
-}
+func (c *cutSink) Write(p []byte) (int, error) { return c.cut.Write(p) }

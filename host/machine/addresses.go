@@ -2,15 +2,11 @@ package machine
 
 import (
 	"context"
-	"encoding/hex"
 	"fmt"
 	"io/fs"
-	"math"
 	"net"
 	"net/netip"
 	"path"
-	"strconv"
-	"strings"
 	"time"
 
 	"nodal/node/address"
@@ -22,7 +18,8 @@ func Addresses(root fs.FS) ([]address.Found, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list the machine's interfaces: %w", err)
 	}
-	v4, v6 := defaultRoutes(root)
+	v4 := address.DefaultLink4(textOf(root, "proc/net/route"))
+	v6 := address.DefaultLink6(textOf(root, "proc/net/ipv6_route"))
 	var all []address.Found
 	for _, i := range interfaces {
 		if i.Flags&net.FlagUp == 0 {
@@ -73,63 +70,11 @@ func Resolve(ctx context.Context, name string) []netip.Addr {
 	return ips
 }
 
-// defaultRoutes returns the interfaces by which the default routes leave, those with the least metric. Each is empty if
-// there is no such route.
-func defaultRoutes(root fs.FS) (v4, v6 string) {
-	return leastMetric(root, "proc/net/route", defaultRoute4), leastMetric(root, "proc/net/ipv6_route", defaultRoute6)
-}
-
-// leastMetric returns the interface of the best of the lines that are default routes.
-func leastMetric(root fs.FS, file string, read func(fields []string) (name string, metric uint64, ok bool)) string {
+// textOf returns the text of a file; none if the kernel does not have it.
+func textOf(root fs.FS, file string) string {
 	text, err := fs.ReadFile(root, file)
 	if err != nil {
-		return "" // the kernel does not know the family
+		return ""
 	}
-	best, least := "", uint64(math.MaxUint64)
-	for line := range strings.Lines(string(text)) {
-		if name, metric, ok := read(strings.Fields(line)); ok && metric < least {
-			best, least = name, metric
-		}
-	}
-	return best
-}
-
-// Flags of routes, from the kernel's route.h.
-const (
-	routeUp     = 0x1
-	routeReject = 0x200
-)
-
-// defaultRoute4 reads a line of /proc/net/route: Iface, Destination, Gateway, Flags, RefCnt, Use, Metric, Mask.
-func defaultRoute4(fields []string) (name string, metric uint64, ok bool) {
-	if len(fields) < 8 || fields[1] != "00000000" || fields[7] != "00000000" {
-		return "", 0, false
-	}
-	metric, err := strconv.ParseUint(fields[6], 10, 32)
-	return fields[0], metric, err == nil && goesOut(fields[3])
-}
-
-// defaultRoute6 reads a line of /proc/net/ipv6_route: destination and its length, source and its length, next hop, metric,
-// reference count, use, flags, interface. All numbers are hexadecimal.
-func defaultRoute6(fields []string) (name string, metric uint64, ok bool) {
-	if len(fields) < 10 || !isZero(fields[0]) || fields[1] != "00" || fields[9] == "lo" {
-		return "", 0, false
-	}
-	metric, err := strconv.ParseUint(fields[5], 16, 32)
-	return fields[9], metric, err == nil && goesOut(fields[8])
-}
-
-func goesOut(flags string) bool {
-	bits, err := strconv.ParseUint(flags, 16, 32)
-	return err == nil && bits&routeUp != 0 && bits&routeReject == 0
-}
-
-func isZero(text string) bool {
-	bytes, err := hex.DecodeString(text)
-	for _, b := range bytes {
-		if b != 0 {
-			return false
-		}
-	}
-	return err == nil
+	return string(text)
 }

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"nodal/node/address"
 )
 
 const procNet = "/proc/sys/net"
@@ -75,21 +77,11 @@ func hostMTU() int {
 	if err != nil {
 		return 0
 	}
-	link, err := net.InterfaceByName(defaultLink(string(table)))
+	link, err := net.InterfaceByName(address.DefaultLink4(string(table)))
 	if err != nil {
 		return 0
 	}
 	return link.MTU
-}
-
-// defaultLink is the interface of the default route in /proc/net/route.
-func defaultLink(table string) string {
-	for line := range strings.Lines(table) {
-		if f := strings.Fields(line); len(f) > 7 && f[1] == "00000000" && f[7] == "00000000" {
-			return f[0]
-		}
-	}
-	return ""
 }
 
 // bridgeSubnets are the subnets of a bridge's addresses; none if it is not there.

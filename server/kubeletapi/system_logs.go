@@ -3,7 +3,6 @@ package kubeletapi
 import (
 	"compress/gzip"
 	"context"
-	"errors"
 	"io"
 	"io/fs"
 	"net/http"
@@ -77,16 +76,16 @@ func (s SystemLogs) services(w http.ResponseWriter, r *http.Request, q node.Serv
 	defer wire.EndInTime(response.control)
 	w.Header().Set("Content-Type", "text/plain;charset=UTF-8")
 	harmless(w)
-	out := &cut{w: response, left: QueryBytes}
+	out := &wire.Cut{To: response, Left: QueryBytes, Note: CutNote}
 	if r.Header.Get("Accept-Encoding") == "gzip" {
 		w.Header().Set("Content-Encoding", "gzip")
 		packed, _ := gzip.NewWriterLevel(response, gzip.BestSpeed) // the level is a valid one
 		defer packed.Close()
-		out.w = packed
+		out.To = packed
 	}
 	response.begin()
 	if err := s.Services.Copy(ctx, q, out); ctx.Err() != nil && r.Context().Err() == nil && err != nil {
-		_, _ = io.WriteString(out.w, CutNote)
+		_, _ = io.WriteString(out.To, CutNote)
 	}
 }
 
@@ -124,28 +123,6 @@ func (s *steady) Write(p []byte) (n int, err error) {
 		return err
 	})
 	return n, err
-}
-
-// cut ends what is longer than left bytes, with a note.
-type cut struct {
-	w    io.Writer
-	left int
-}
-
-// errEnough ends what is written to a cut.
-var errEnough = errors.New("the answer is as long as it may be")
-
-func (c *cut) Write(p []byte) (int, error) {
-	if len(p) <= c.left {
-		c.left -= len(p)
-		return c.w.Write(p)
-	}
-	if _, err := c.w.Write(p[:c.left]); err != nil {
-		return 0, err
-	}
-	c.left = 0
-	_, _ = io.WriteString(c.w, CutNote)
-	return 0, errEnough
 }
 
 // clean returns the path of a file as package fs has it.

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/remotecommand"
 
 	nodev1 "nodal/api/gen/node/v1"
@@ -94,7 +95,10 @@ func TestEachChangeIsInTheAuditLog(t *testing.T) {
 	if e := n.auditedMethod("RestartPod"); e.User != "uid:0" || e.Object.UID != uid {
 		t.Errorf("gRPC on the socket: got %+v", e)
 	}
-	n.waitRunning("box")
+	n.wait("box", "a second run", func(p *corev1.Pod) bool { // commands would end with the first
+		s := containerStatus(p, "main")
+		return s.RestartCount == 1 && s.State.Running != nil
+	})
 	n.runsAudited(uid)
 	n.secretsAudited()
 	n.curl("/debug/flags/v", "-X", "PUT", "-d", "4")
