@@ -1,6 +1,8 @@
 package config
 
 import (
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 )
@@ -69,7 +71,8 @@ func runtimeLink(socket string) string {
 }
 
 // leadsToOwnRuntime reports whether an endpoint is the link to the built-in runtime. kubeadm has no other way to name that
-// runtime than by a socket, and writes it into the kubelet's configuration.
+// runtime than by a socket, and writes it into the kubelet's configuration. After a boot the link is not there yet. A
+// socket in its place is another runtime's.
 func (d Dirs) leadsToOwnRuntime(endpoint string) bool {
 	plain := func(path string) string {
 		path = strings.TrimPrefix(path, "unix://")
@@ -78,5 +81,9 @@ func (d Dirs) leadsToOwnRuntime(endpoint string) bool {
 		}
 		return filepath.Clean(path)
 	}
-	return d.RuntimeLink != "" && endpoint != "" && plain(endpoint) == plain(d.RuntimeLink)
+	if d.RuntimeLink == "" || endpoint == "" || plain(endpoint) != plain(d.RuntimeLink) {
+		return false
+	}
+	there, err := os.Lstat(d.RuntimeLink)
+	return err != nil || there.Mode()&fs.ModeSymlink != 0
 }

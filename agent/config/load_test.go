@@ -395,30 +395,6 @@ func TestAnEmptyKubeconfigIsStandalone(t *testing.T) {
 	load(t, "--kubeconfig=", "--bootstrap-kubeconfig=")
 }
 
-func TestTheSocketOfTheBuiltInRuntimeMeansTheBuiltInRuntime(t *testing.T) {
-	for _, c := range []struct {
-		name             string
-		flags            []string
-		endpoint, images string
-		link             string
-	}{
-		{"no endpoint", nil, "", "", "/run/nodal/cri.sock"},
-		{"the link", []string{"--container-runtime-endpoint=unix:///run/nodal/cri.sock"}, "", "", "/run/nodal/cri.sock"},
-		{"the link by another path", []string{"--container-runtime-endpoint=unix:///var/run/nodal/cri.sock", "--image-service-endpoint=unix:///run/nodal/cri.sock"},
-			"", "", "/run/nodal/cri.sock"},
-		{"another runtime", []string{"--container-runtime-endpoint=unix:///run/containerd/containerd.sock"},
-			"unix:///run/containerd/containerd.sock", "unix:///run/containerd/containerd.sock", "/run/nodal/cri.sock"},
-		{"beside another socket", []string{"--socket=/run/a/node.sock", "--container-runtime-endpoint=unix:///run/nodal/cri.sock"},
-			"unix:///run/nodal/cri.sock", "unix:///run/nodal/cri.sock", "/run/a/cri.sock"},
-		{"no socket", []string{"--socket="}, "", "", ""},
-	} {
-		got := load(t, c.flags...)
-		if r := got.Runtime; r.Endpoint != c.endpoint || r.ImageEndpoint != c.images || got.Dirs.RuntimeLink != c.link {
-			t.Errorf("%s: got %q, %q and the link %q, want %q, %q and %q", c.name, r.Endpoint, r.ImageEndpoint, got.Dirs.RuntimeLink, c.endpoint, c.images, c.link)
-		}
-	}
-}
-
 func TestTextsInsteadOfANode(t *testing.T) {
 	for _, tc := range []struct {
 		args []string
