@@ -435,7 +435,7 @@ await story(async ({ context, page, origin, step }) => {
     expect(/^nodal_[\w-]{40,}$/.test(secret), `the secret is ${secret}`);
     await accessible(page, "a new token");
     await dialog.getByRole("button", { name: "Done" }).click();
-    await page.locator("tr", { hasText: /ci\s*made .* by [\s\S]*operator\s*dev, test\s*in 1h/ }).waitFor();
+    await page.locator("tr", { hasText: /ci\s*made .* by [\s\S]*operator\s*dev, test\s*in (1h|5\dm)/ }).waitFor();
     expect(!(await page.content()).includes(secret), "the secret is still on the page");
     expect((await opens(secret, "/v1/namespaces/dev/pods")) === 200, "the token does not open its namespace");
     expect((await opens(secret, "/v1/namespaces/default/pods")) === 403, "the token opens another namespace");
