@@ -35,6 +35,7 @@ type api struct {
 	tls        *tls.Config // versions and algorithms
 	supervisor notify.Supervisor
 	tasks      []task // that need the API
+	dirs       config.Dirs
 	log        *slog.Logger
 }
 
@@ -85,7 +86,7 @@ func expose(o Options, f facts, m memory, r runtime, p parts) (*api, error) {
 	}
 	return &api{s, p.guard, l, handshake(o.Config.Auth.TLS), f.supervisor, apiTasks(f, p, board{
 		p.sources, p.reconciler.Settled(), usePodCIDRs(r.pods.UsePodCIDRs, r.own.Subnets(), m.state.Events.Add),
-	}, s.Local(), counts), o.Log}, nil
+	}, s.Local(), counts), o.Config.Dirs, o.Log}, nil
 }
 
 // handshake returns the versions and algorithms for the TLS port.
@@ -149,6 +150,8 @@ func (a *api) serve(ctx context.Context) error {
 	group.Go(func() error { return front.Serve(ctx, places...) })
 	a.servePlain(ctx, group, a.listen.ReadOnlyAddress, a.listen.ReadOnlyPort, a.server.ReadOnly())
 	a.servePlain(ctx, group, a.listen.HealthzAddress, a.listen.HealthzPort, a.server.Healthz())
+	a.serveUpstream(ctx, group, a.dirs.PodResources(), a.server.PodResources())
+	a.serveUpstream(ctx, group, a.dirs.PodsAPI(), a.server.PodsAPI())
 	start(ctx, group, a.tasks)
 	a.notify(a.supervisor.Ready) // the kernel takes connections already
 	return group.Wait()
@@ -196,5 +199,23 @@ func (a *api) servePlain(ctx context.Context, group *errgroup.Group, address str
 			return fmt.Errorf("listen on a plain port: %w", err)
 		}
 		return listen.ServePlain(ctx, listen.Plain(handler, a.log), tcp, drain)
+	})
+}
+
+// serveUpstream answers at a socket of upstream's, for programs of the machine that expect a kubelet there. Pods do not
+// depend on them, so a socket that cannot be opened does not end the agent.
+func (a *api) serveUpstream(ctx context.Context, group *errgroup.Group, path string, s *grpc.Server) {
+	socket, err := listen.Unix(path)
+	if err != nil {
+		a.log.Warn("programs that expect a kubelet's socket here get no answer", "socket", path, "err", err)
+		return
+	}
+	group.Go(func() error { return s.Serve(socket) })
+	group.Go(func() error {
+		<-ctx.Done()
+		late := time.AfterFunc(drain, s.Stop)
+		defer late.Stop()
+		s.GracefulStop()
+		return nil
 	})
 }

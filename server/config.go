@@ -140,6 +140,8 @@ type Requests interface {
 	http.Handler
 	// Count counts the requests that a handler serves. routed returns the pattern that serves a request.
 	Count(server string, routed func(*http.Request) string) func(http.Handler) http.Handler
+	// CountResources counts a call of upstream's socket of pod resources.
+	CountResources(method string, failed bool)
 }
 
 // Limits bound what one request may ask. Zero values are the defaults.

@@ -23,6 +23,9 @@
 // render.go shows pods to clients; viewers do not see the values in environments
 // (render_viewer.go). testdata/routes.txt is the whole table of routes, for people to review.
 //
+// upstream_sockets.go has the gRPC servers of upstream's two sockets of a node: upstream_pods.go and
+// upstream_resources.go. Programs of the machine that were written for a kubelet connect there.
+//
 // A watch of pods or of objects (watch.go) follows the store's state, not a queue. A slow
 // reader misses intermediate states, never the latest one, and delays no other reader. A
 // watch remembers what it has sent: so it can report that an object was deleted, though

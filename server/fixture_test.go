@@ -235,9 +235,15 @@ func ask(t testing.TB, handler http.Handler, method, path, body string, headers 
 // dial connects by gRPC.
 func (n *node1) dial(t testing.TB) *grpc.ClientConn {
 	t.Helper()
+	return dialServer(t, n.server.GRPC())
+}
+
+// dialServer serves and returns a connection, until the test ends.
+func dialServer(t testing.TB, s *grpc.Server) *grpc.ClientConn {
+	t.Helper()
 	l := bufconn.Listen(1 << 20)
-	go n.server.GRPC().Serve(l)
-	t.Cleanup(n.server.GRPC().Stop)
+	go s.Serve(l)
+	t.Cleanup(s.Stop)
 	conn, err := grpc.NewClient("passthrough:///node",
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return l.DialContext(ctx) }),
 		grpc.WithTransportCredentials(insecure.NewCredentials()))

@@ -29,6 +29,7 @@ type Server struct {
 	full     http.Handler
 	readOnly http.Handler
 	healthz  http.Handler
+	upstream upstreamSockets
 	health   *health.Server
 	stopped  chan struct{}
 	stop     func()
@@ -70,6 +71,7 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("set up routes: %w", err)
 	}
+	s.upstream = newUpstreamSockets(cfg, s.stopped)
 	s.listeners(cfg, router{table, cfg.Front, cfg.Debug.NoHandlers}, oneMessage(api, s.grpc))
 	return s, nil
 }

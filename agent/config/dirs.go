@@ -49,6 +49,12 @@ func (d Dirs) UsageHistory() string { return filepath.Join(d.Root, "history", "u
 // Events returns the file of the node's events.
 func (d Dirs) Events() string { return filepath.Join(d.Root, "history", "events") }
 
+// PodResources returns upstream's socket that says which resources belong to single containers.
+func (d Dirs) PodResources() string { return filepath.Join(d.Root, "pod-resources", "kubelet.sock") }
+
+// PodsAPI returns upstream's socket that lists and watches pods.
+func (d Dirs) PodsAPI() string { return filepath.Join(d.Root, "pods-api", "pods-api.sock") }
+
 // Plugins returns the directory in which plugins register.
 func (d Dirs) Plugins() string { return filepath.Join(d.Root, "plugins_registry") }
 

@@ -17,17 +17,18 @@ import (
 // Agent counts what the agent itself does. Its methods may be called from any
 // goroutine.
 type Agent struct {
-	registry *prometheus.Registry
-	began    time.Time
-	calls    callCounts
-	requests requestCounts
-	pods     podCounts
-	starts   startCounts
-	admitted admitCounts
-	work     workCounts
-	pulls    *prometheus.HistogramVec
-	views    func() ([]store.View, int64)
-	cluster  atomic.Bool // the node is a member of one
+	registry  *prometheus.Registry
+	began     time.Time
+	calls     callCounts
+	requests  requestCounts
+	pods      podCounts
+	starts    startCounts
+	admitted  admitCounts
+	work      workCounts
+	pulls     *prometheus.HistogramVec
+	resources resourceCounts
+	views     func() ([]store.View, int64)
+	cluster   atomic.Bool // the node is a member of one
 }
 
 // NewAgent returns zero counts for a node. views returns its pods.
@@ -35,6 +36,7 @@ func NewAgent(nodeName string, cgroups int, views func() ([]store.View, int64)) 
 	a := &Agent{
 		registry: prometheus.NewRegistry(), began: time.Now(), calls: newCallCounts(), requests: newRequestCounts(), pods: newPodCounts(), views: views,
 		starts: newStartCounts(), admitted: newAdmitCounts(), work: newWorkCounts(), pulls: newPulls(),
+		resources: newResourceCounts(),
 	}
 	name := gaugeVec("node_name", "The node's name. The count is always 1.", "node")
 	name.WithLabelValues(nodeName).Set(1)
@@ -49,6 +51,7 @@ func NewAgent(nodeName string, cgroups int, views func() ([]store.View, int64)) 
 	)
 	a.registry.MustRegister(a.admitted.all()...)
 	a.registry.MustRegister(a.work.all()...)
+	a.registry.MustRegister(a.resources.all()...)
 	return a
 }
 

@@ -1,0 +1,137 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	podresourcesv1 "k8s.io/kubelet/pkg/apis/podresources/v1"
+	"k8s.io/utils/cpuset"
+
+	"nodal/node"
+	"nodal/node/assign"
+	"nodal/node/status"
+	"nodal/node/store"
+)
+
+// upstreamResources serves upstream's API of what belongs to single containers of the node: exclusive CPUs, and memory
+// of chosen NUMA nodes.
+type upstreamResources struct {
+	podresourcesv1.UnimplementedPodResourcesListerServer
+	store  *store.Store
+	offers Offers
+	site   node.Site
+}
+
+var _ podresourcesv1.PodResourcesListerServer = (*upstreamResources)(nil)
+
+// List returns what the pods hold that have not ended.
+func (s *upstreamResources) List(
+	context.Context, *podresourcesv1.ListPodResourcesRequest,
+) (*podresourcesv1.ListPodResourcesResponse, error) {
+	views, _ := s.store.Views()
+	answer := &podresourcesv1.ListPodResourcesResponse{}
+	for _, v := range views {
+		if !s.ended(v) {
+			pod, err := resourcesOf(v.Slot.Pod)
+			if err != nil {
+				return nil, err
+			}
+			answer.PodResources = append(answer.PodResources, pod)
+		}
+	}
+	return answer, nil
+}
+
+// Get returns what one pod holds.
+func (s *upstreamResources) Get(
+	_ context.Context, r *podresourcesv1.GetPodResourcesRequest,
+) (*podresourcesv1.GetPodResourcesResponse, error) {
+	key := node.Key{Namespace: r.GetPodNamespace(), Name: r.GetPodName()}
+	v, ok := s.store.View(key)
+	if !ok || s.ended(v) {
+		return nil, fmt.Errorf("pod %s: %w", key, node.ErrNotFound)
+	}
+	pod, err := resourcesOf(v.Slot.Pod)
+	return &podresourcesv1.GetPodResourcesResponse{PodResources: pod}, err
+}
+
+// GetAllocatableResources returns what containers may get for themselves alone. Nothing where the node hands out
+// neither CPUs nor memory.
+func (s *upstreamResources) GetAllocatableResources(
+	context.Context, *podresourcesv1.AllocatableResourcesRequest,
+) (*podresourcesv1.AllocatableResourcesResponse, error) {
+	answer := &podresourcesv1.AllocatableResourcesResponse{}
+	rules := s.offers.Read().Assign
+	if rules == nil {
+		return answer, nil
+	}
+	if rules.Static {
+		answer.CpuIds = numbers(rules.Topology.All().Difference(rules.Reserved))
+	}
+	answer.Memory = allocatableMemory(rules.Memory)
+	return answer, nil
+}
+
+func (s *upstreamResources) ended(v store.View) bool {
+	phase := status.Of(s.site, v.Slot, v.Got).Phase
+	return phase == corev1.PodSucceeded || phase == corev1.PodFailed
+}
+
+// resourcesOf returns what a pod's record says that its containers hold. Of the init containers it names those that run
+// as long as the pod.
+func resourcesOf(pod *node.Pod) (*podresourcesv1.PodResources, error) {
+	spec := &pod.Object.Spec
+	made := &podresourcesv1.PodResources{Name: pod.Object.Name, Namespace: pod.Object.Namespace}
+	for i := range spec.InitContainers {
+		if node.IsSidecar(&spec.InitContainers[i]) {
+			made.Containers = append(made.Containers, &podresourcesv1.ContainerResources{Name: spec.InitContainers[i].Name})
+		}
+	}
+	for i := range spec.Containers {
+		made.Containers = append(made.Containers, &podresourcesv1.ContainerResources{Name: spec.Containers[i].Name})
+	}
+	for _, c := range made.Containers {
+		share := pod.Shares[c.Name]
+		cpus, err := cpuset.Parse(share.CPUs)
+		if err != nil {
+			return nil, fmt.Errorf("read the CPUs of container %s of pod %s/%s: %w", c.Name, made.Namespace, made.Name, err)
+		}
+		c.CpuIds = numbers(cpus)
+		for _, piece := range share.Memory {
+			c.Memory = append(c.Memory, memoryOn(piece.Node, piece.Resource, piece.Amount))
+		}
+	}
+	return made, nil
+}
+
+func allocatableMemory(of assign.Memory) (all []*podresourcesv1.ContainerMemory) {
+	for id, amounts := range of {
+		for resource, amount := range amounts {
+			all = append(all, memoryOn(id, resource, amount))
+		}
+	}
+	slices.SortFunc(all, func(a, b *podresourcesv1.ContainerMemory) int {
+		if a.Topology.Nodes[0].ID != b.Topology.Nodes[0].ID {
+			return int(a.Topology.Nodes[0].ID - b.Topology.Nodes[0].ID)
+		}
+		return strings.Compare(a.MemoryType, b.MemoryType)
+	})
+	return all
+}
+
+func memoryOn(numa int, resource corev1.ResourceName, bytes int64) *podresourcesv1.ContainerMemory {
+	return &podresourcesv1.ContainerMemory{
+		MemoryType: string(resource), Size: uint64(bytes),
+		Topology: &podresourcesv1.TopologyInfo{Nodes: []*podresourcesv1.NUMANode{{ID: int64(numa)}}},
+	}
+}
+
+func numbers(cpus cpuset.CPUSet) (ids []int64) {
+	for _, id := range cpus.List() {
+		ids = append(ids, int64(id))
+	}
+	return ids
+}
