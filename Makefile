@@ -57,7 +57,7 @@ check: ## run lint, unit tests, scripts and 1,000 seeds: no root, no containers,
 test: setup-tests ## run every check and every test, with a real container runtime
 	@test/all.sh
 
-test-v2: setup-tests ## run conformance and end-to-end tests on cgroup v2, in an emulated machine; more than an hour
+test-v2: setup-tests ## run conformance and end-to-end tests on cgroup v2, in an emulated machine; two hours, or PART=2/6 of it
 	@test/vm/all.sh
 
 test-node: ## build the dashboard and run its unit tests with Debian 12's node and npm, the oldest supported
