@@ -17,6 +17,7 @@ import (
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/cluster/retry"
+	"nodal/node"
 )
 
 // nodeRefused is the reason of a pod that failed because the node refused it.
@@ -94,14 +95,18 @@ func (p *pods) holdBack(key types.NamespacedName, canWait bool) bool {
 func (p *pods) apply(ctx context.Context, s sides) error {
 	want := s.want
 	there := s.running() != nil && s.have.object.UID == want.UID
+	lacks := p.objects.lacking(want)
+	switch unread := errors.Is(lacks, errUnread); {
+	case unread && (!there || s.applied != ""): // what an earlier process has posted is not held up
+		return nil // the objects call for the pod
+	case lacks != nil && !unread && !there:
+		p.explain(ctx, want, lacks)
+		return lacks
+	}
 	var known *corev1.Pod
 	if there {
 		known = s.have.object
 	} else {
-		if err := p.objects.lacking(want); err != nil {
-			p.explain(ctx, want, err)
-			return err
-		}
 		want = want.DeepCopy()
 		want.Spec.EphemeralContainers = nil
 	}
@@ -161,8 +166,10 @@ const explainAfter = 4
 
 // explain sends one event that says why a pod does not go to the node.
 func (p *pods) explain(ctx context.Context, want *corev1.Pod, why error) {
-	if p.queue.NumRequeues(types.NamespacedName{Namespace: want.Namespace, Name: want.Name}) == explainAfter {
-		p.warn(ctx, want, "FailedCreatePodSandBox", "The pod waits: "+why.Error())
+	var lack *node.Failure
+	tries := p.queue.NumRequeues(types.NamespacedName{Namespace: want.Namespace, Name: want.Name})
+	if tries == explainAfter && errors.As(why, &lack) {
+		p.warn(ctx, want, lack.Reason, lack.Error())
 	}
 }
 

@@ -62,7 +62,7 @@ func TestAPodThatTheNodeHasAlreadyIsLookedAtAgain(t *testing.T) {
 		{"one that the node will tell of", nil, 0},
 		{"one that it has, and might not tell of again", &local{object: want.DeepCopy()}, 1},
 	} {
-		p := newPods("node-a", nil, &willing{}, &objects{}, slog.New(slog.DiscardHandler))
+		p := newPods("node-a", nil, &willing{}, stocked(want), slog.New(slog.DiscardHandler))
 		if err := p.apply(t.Context(), sides{want: want, have: c.have}); err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
@@ -85,7 +85,7 @@ func TestAPodTakesThePlaceOfNoneThatIsNotKnownYet(t *testing.T) {
 		{"one that it has", &local{object: want.DeepCopy()}, false},
 	} {
 		w := &willing{}
-		p := newPods("node-a", nil, w, &objects{}, slog.New(slog.DiscardHandler))
+		p := newPods("node-a", nil, w, stocked(want), slog.New(slog.DiscardHandler))
 		if err := p.apply(t.Context(), sides{want: want, have: c.have}); err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
@@ -133,7 +133,7 @@ func TestAPodFindsTheNodeByTheLabelsThatTheClusterGaveIt(t *testing.T) {
 					TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Node"}, ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"disk": "ssd"}},
 				}, nil
 			})
-			p := newPods("n", server.dial(t), w, &objects{}, slog.New(slog.DiscardHandler))
+			p := newPods("n", server.dial(t), w, stocked(c.want), slog.New(slog.DiscardHandler))
 			defer p.queue.ShutDown()
 			s := sides{want: c.want}
 			if c.have != nil {
@@ -181,7 +181,7 @@ func TestARefusedPodFailsUnlessItRuns(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var told []string
 			warned := 0
-			p := newPods("n", statuses(&told).dial(t), wilful{}, &objects{}, slog.New(slog.DiscardHandler))
+			p := newPods("n", statuses(&told).dial(t), wilful{}, stocked(c.sides.want), slog.New(slog.DiscardHandler))
 			defer p.queue.ShutDown()
 			p.warn = func(context.Context, *corev1.Pod, string, string) { warned++ }
 			if err := p.apply(t.Context(), c.sides); err != nil {
@@ -373,7 +373,7 @@ func TestTheFirstDeliveryBringsTheStatus(t *testing.T) {
 		Status:     corev1.PodStatus{Message: "as it was"},
 	}
 	w := &willing{}
-	p := newPods("node-a", nil, w, &objects{}, slog.New(slog.DiscardHandler))
+	p := newPods("node-a", nil, w, stocked(want), slog.New(slog.DiscardHandler))
 	defer p.queue.ShutDown()
 	for _, c := range []struct {
 		applied string
@@ -393,7 +393,7 @@ func TestAPodIsReportedOnceTheNodeHasLearntHowItWas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		want := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "1"}}
 		key := types.NamespacedName{Namespace: "default", Name: "web"}
-		p := newPods("node-a", nil, &willing{}, &objects{}, slog.New(slog.DiscardHandler))
+		p := newPods("node-a", nil, &willing{}, stocked(want), slog.New(slog.DiscardHandler))
 		defer p.queue.ShutDown()
 		if err := p.apply(t.Context(), sides{want: want, have: &local{object: want.DeepCopy()}}); err != nil {
 			t.Fatal(err)
@@ -401,7 +401,7 @@ func TestAPodIsReportedOnceTheNodeHasLearntHowItWas(t *testing.T) {
 		if p.learns(key) {
 			t.Error("the report of a pod waits that no kubelet has run")
 		}
-		p = newPods("node-a", nil, &willing{}, &objects{}, slog.New(slog.DiscardHandler))
+		p = newPods("node-a", nil, &willing{}, stocked(want), slog.New(slog.DiscardHandler))
 		defer p.queue.ShutDown()
 		want.Status.StartTime = &metav1.Time{Time: time.Now()}
 		if err := p.apply(t.Context(), sides{want: want, have: &local{object: want.DeepCopy()}}); err != nil {

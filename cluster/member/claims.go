@@ -46,10 +46,10 @@ func (o *objects) keepClaim(ctx context.Context, ref node.ObjectRef) {
 func (c *cluster) claim(ctx context.Context, namespace, name string) (*corev1.PersistentVolumeClaim, *corev1.PersistentVolume, error) {
 	claim, volume := &corev1.PersistentVolumeClaim{}, &corev1.PersistentVolume{}
 	if err := c.core.Get().Namespace(namespace).Resource("persistentvolumeclaims").Name(name).Do(ctx).Into(claim); err != nil {
-		return nil, nil, fmt.Errorf("read PersistentVolumeClaim %s/%s: %w", namespace, name, err)
+		return nil, nil, fmt.Errorf("failed to fetch PVC from API server: %w", err)
 	}
 	if claim.Spec.VolumeName == "" || claim.Status.Phase != corev1.ClaimBound {
-		return nil, nil, errors.New("the cluster has not bound it to a volume")
+		return nil, nil, errors.New("PVC is not bound")
 	}
 	if err := c.core.Get().Resource("persistentvolumes").Name(claim.Spec.VolumeName).Do(ctx).Into(volume); err != nil {
 		return nil, nil, fmt.Errorf("read PersistentVolume %s: %w", claim.Spec.VolumeName, err)

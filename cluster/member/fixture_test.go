@@ -7,12 +7,14 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	grpcstatus "google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/structpb"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
@@ -58,6 +60,7 @@ type stock struct {
 	nodev1.ManifestsServiceClient
 
 	objects map[node.ObjectRef]*structpb.Struct
+	mu      sync.Mutex // of told
 	told    []string
 
 	revision int64
@@ -120,6 +123,8 @@ func (h *stock) Apply(_ context.Context, r *nodev1.ApplyRequest, _ ...grpc.CallO
 	if err := h.unchanged(r.UnchangedSince); err != nil {
 		return nil, err
 	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	h.told = append(h.told, "put "+namesIn(r.GetManifest()))
 	return &nodev1.ApplyResponse{}, nil
 }
@@ -145,6 +150,15 @@ func namesIn(text string) string {
 		names = append(names, item.Kind+" "+item.Name)
 	}
 	return strings.Join(names, ", ")
+}
+
+// stocked are the objects of a pod, all of them on the node.
+func stocked(pod *corev1.Pod) *objects {
+	o := &objects{used: map[node.ObjectRef]*usage{}}
+	for ref := range o.uses(pod) {
+		o.used[ref] = &usage{there: true}
+	}
+	return o
 }
 
 // newPods keeps pods in step that a test makes up.

@@ -2,7 +2,6 @@ package member
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"sync"
 
@@ -38,7 +37,7 @@ type usage struct {
 	pods  map[types.NamespacedName]bool
 	stop  context.CancelFunc // ends the keeper; nil for an object that an earlier process brought
 	there bool               // the node has it
-	wrong error              // why the node does not have it
+	wrong error              // why the node does not have it; nil too if that is not known yet
 }
 
 // uses returns the objects that a pod uses as long as it runs, each with its keeper.
@@ -120,35 +119,24 @@ func (o *objects) note(ctx context.Context, ref node.ObjectRef, wrong error) {
 	if u == nil || ctx.Err() != nil {
 		return
 	}
-	if wrong == nil && !u.there {
+	news := !u.there && (wrong == nil || u.wrong == nil || lasts(wrong) && !lasts(u.wrong))
+	u.there, u.wrong = wrong == nil, wrong
+	if news {
 		for pod := range u.pods {
 			o.ready(pod)
 		}
 	}
-	u.there, u.wrong = wrong == nil, wrong
 }
 
-// lacking fails for a pod that has to wait before it goes to the node. Without its runtime class the node would
-// refuse the pod for good. Without its claim it might use a claim of the node's own of the same name.
-func (o *objects) lacking(want *corev1.Pod) error {
-	needed := claimsOf(want)
-	if class := want.Spec.RuntimeClassName; class != nil {
-		needed = append(needed, node.ObjectRef{Kind: node.RuntimeClass, Name: *class})
-	}
-	if len(needed) == 0 {
-		return nil
-	}
+// noteUnread records why an object cannot be read in the cluster, unless something is known of it.
+func (o *objects) noteUnread(ctx context.Context, ref node.ObjectRef, wrong error) {
 	o.mu.Lock()
-	defer o.mu.Unlock()
-	for _, ref := range needed {
-		switch u := o.used[ref]; {
-		case u == nil || !u.there && u.wrong == nil:
-			return fmt.Errorf("%s is not on the node yet", ref)
-		case !u.there:
-			return fmt.Errorf("%s is not on the node: %w", ref, u.wrong)
-		}
+	u := o.used[ref]
+	unknown := u != nil && !u.there && u.wrong == nil
+	o.mu.Unlock()
+	if unknown {
+		o.note(ctx, ref, wrong)
 	}
-	return nil
 }
 
 // endIfUnused ends the watch of an object that no pod uses any more, and removes it from the node. It is called with

@@ -2,7 +2,6 @@ package member
 
 import (
 	"context"
-	"errors"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -56,8 +55,17 @@ func (o *objects) follow(ctx context.Context, ref node.ObjectRef, sources ...sou
 	var stores []cache.Store
 	var synced []cache.DoneChecker
 	for _, s := range sources {
+		from := cache.NewListWatchFromClient(s.api, s.resource, s.namespace, fields.SelectorFromSet(s.chosen))
+		list := from.ListWithContextFunc
+		from.ListWithContextFunc = func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			found, err := list(ctx, options)
+			if err != nil {
+				o.noteUnread(ctx, ref, err)
+			}
+			return found, err
+		}
 		store, controller := cache.NewInformerWithOptions(cache.InformerOptions{
-			ListerWatcher: cache.NewListWatchFromClient(s.api, s.resource, s.namespace, fields.SelectorFromSet(s.chosen)),
+			ListerWatcher: from,
 			ObjectType:    s.kind,
 			Handler: cache.ResourceEventHandlerFuncs{
 				AddFunc: tell, UpdateFunc: func(_, object any) { tell(object) }, DeleteFunc: tell,
@@ -88,23 +96,24 @@ func (o *objects) follow(ctx context.Context, ref node.ObjectRef, sources ...sou
 
 // bring posts an object to the node, made from the objects that the cluster has.
 func (o *objects) bring(ctx context.Context, ref node.ObjectRef, found []any) error {
-	if ref.Kind == node.ConfigMap && (ref.Name == linksName || ref.Name == masterName) {
+	var err error
+	switch {
+	case ref.Kind == node.ConfigMap && (ref.Name == linksName || ref.Name == masterName):
 		var services []*corev1.Service
 		for _, object := range found {
 			services = append(services, object.(*corev1.Service))
 		}
-		return o.node.put(ctx, &corev1.ConfigMap{
+		err = o.node.put(ctx, &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Namespace: ref.Namespace, Name: ref.Name}, Data: variables(services),
 		})
-	}
-	if ref.Kind == node.ClusterTrustBundle {
-		return o.bringTrust(ctx, ref, found)
-	}
-	if len(found) == 0 {
-		o.note(ctx, ref, errors.New("the cluster has no object of that name"))
+	case ref.Kind == node.ClusterTrustBundle:
+		err = o.bringTrust(ctx, ref, found)
+	case len(found) == 0:
+		o.note(ctx, ref, absent(ref))
 		return o.node.drop(ctx, ref)
+	default:
+		err = o.node.put(ctx, found[0].(node.Value))
 	}
-	err := o.node.put(ctx, found[0].(node.Value))
 	o.note(ctx, ref, err)
 	return err
 }

@@ -113,13 +113,16 @@ func (o *objects) keepFresh(ctx context.Context, t token) {
 		retry.Until(ctx, o.log, "cannot put a token on the node yet", retry.Most, func(ctx context.Context) error {
 			given, err := o.cluster.token(ctx, t.pod.Namespace, t.account, t.request())
 			if err != nil {
+				o.noteUnread(ctx, ref, err)
 				return fmt.Errorf("ask for a token of service account %s/%s: %w", t.pod.Namespace, t.account, err)
 			}
 			lasts = goodFor(given, time.Now())
-			return o.node.put(ctx, &corev1.Secret{
+			err = o.node.put(ctx, &corev1.Secret{
 				ObjectMeta: metav1.ObjectMeta{Namespace: ref.Namespace, Name: ref.Name},
 				Data:       map[string][]byte{tokenKey: []byte(given.Status.Token)},
 			})
+			o.note(ctx, ref, err)
+			return err
 		})
 		fresh := min(time.Duration(tokenSpent*float64(lasts)), tokenLasts)
 		_ = o.alarm.Sleep(ctx, wait.Jitter(max(fresh, tokenPause), 0.05)) // the loop sees the context's end

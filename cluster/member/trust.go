@@ -39,6 +39,8 @@ func addTrust(scheme *runtime.Scheme) error {
 	return nil
 }
 
+var errNoTrust = errors.New("the API server has no ClusterTrustBundles")
+
 // bundles returns the client for the version of ClusterTrustBundles that the cluster serves. Many clusters serve none:
 // no version is on by default before Kubernetes 1.37.
 func (c *cluster) bundles(ctx context.Context) (rest.Interface, error) {
@@ -52,7 +54,7 @@ func (c *cluster) bundles(ctx context.Context) (rest.Interface, error) {
 			return api, nil
 		}
 	}
-	return nil, errors.New("the API server has no ClusterTrustBundles")
+	return nil, errNoTrust
 }
 
 // keepTrust keeps a bundle on the node, or all bundles of a signer. The node chooses from them for each pod.
@@ -63,6 +65,12 @@ func (o *objects) keepTrust(ctx context.Context, ref node.ObjectRef) {
 	}
 	retry.Until(ctx, o.log, ref.String()+": cannot put it on the node yet", retry.Most, func(ctx context.Context) (err error) {
 		found.api, err = o.cluster.bundles(ctx)
+		switch {
+		case errors.Is(err, errNoTrust):
+			o.note(ctx, ref, absent(ref))
+		case err != nil:
+			o.noteUnread(ctx, ref, err)
+		}
 		return err
 	})
 	if found.api != nil {

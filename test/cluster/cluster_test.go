@@ -126,6 +126,7 @@ func TestNodeJoinsAndRunsWhatTheClusterBinds(t *testing.T) {
 		"a pod that ends by itself is reported as ended, and does not run again",
 		"a pod has its service account's token, and the API server knows the pod by it",
 		"what happens to pods becomes events in the cluster, each once",
+		"a pod goes to the node after its ConfigMaps, Secrets and tokens, so that no event tells of those that are on their way",
 		"a running pod is resized through the cluster, and its status says which generation of it the node has",
 		"an object of the node's own users stays if the cluster has one of its name, and no pod of the cluster gets such a claim: it waits, with an event",
 	)
@@ -185,8 +186,11 @@ func TestNodeJoinsAndRunsWhatTheClusterBinds(t *testing.T) {
 
 	w.eventually("the pod's events", func() bool { return w.reasons(web)["Started"] == "spec.containers{main}" })
 	told := w.reasons(web)
+	if early := w.told(web, "FailedMount"); len(early) > 0 {
+		t.Errorf("of objects that were on their way the pod was told %q", early)
+	}
 	claims := w.await("claims", "there", func(*corev1.Pod) bool { return true })
-	w.eventually("word of the claim", func() bool { _, ok := w.reasons(claims)["FailedCreatePodSandBox"]; return ok })
+	w.eventually("word of the claim", func() bool { _, ok := w.reasons(claims)["FailedMount"]; return ok })
 	w.sync.end()
 	w.sync.begin() // at its start it reads all objects again
 	w.eventually("the node's images", func() bool {
@@ -324,6 +328,16 @@ func (w *world) reasons(pod *corev1.Pod) map[string]string {
 		}
 	}
 	return found
+}
+
+// told returns the messages of a pod's events of one reason.
+func (w *world) told(pod *corev1.Pod, reason string) (messages []string) {
+	w.t.Helper()
+	list, _ := get[corev1.EventList](w.plane, "/api/v1/namespaces/default/events?fieldSelector=reason="+reason+",involvedObject.uid="+string(pod.UID))
+	for _, e := range list.Items {
+		messages = append(messages, e.Message)
+	}
+	return messages
 }
 
 // inside runs a script in a pod's container, through the node.

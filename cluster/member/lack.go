@@ -1,0 +1,94 @@
+package member
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"nodal/cluster/retry"
+	"nodal/node"
+)
+
+// errUnread means that the cluster has yet to say whether it has what a pod uses.
+var errUnread = errors.New("it is not known yet what the cluster has of the pod's objects")
+
+// absent returns the error for an object that the cluster does not have, in Kubernetes' words.
+func absent(ref node.ObjectRef) error {
+	kind, _ := node.KindNamed(string(ref.Kind))
+	resource := schema.GroupResource{Group: kind.GroupVersionKind().Group, Resource: strings.ToLower(string(ref.Kind))}
+	return apierrors.NewNotFound(resource, ref.Name)
+}
+
+// lasts reports whether an object is away for a reason that waiting does not change. The pod goes to the node then,
+// which knows whether the pod can do without it.
+func lasts(wrong error) bool {
+	return apierrors.IsNotFound(wrong) || errors.Is(wrong, errForeign) || retry.Hopeless(wrong)
+}
+
+// lacking fails for a pod that has to wait before it goes to the node. The error is errUnread while an object of the
+// pod may be on its way. It is a Failure for an object without which the pod must not go: without its runtime class
+// the node would refuse the pod for good, without its claim it might use a claim of the node's own of that name,
+// and without its token it would complain of a Secret that no user knows.
+func (o *objects) lacking(want *corev1.Pod) error {
+	using := slices.Collect(maps.Keys(o.uses(want)))
+	slices.SortFunc(using, func(a, b node.ObjectRef) int { return strings.Compare(a.String(), b.String()) })
+	tokens, waits := tokensOf(want), error(nil)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, ref := range using {
+		_, needed := tokens[ref]
+		needed = needed || ref == servicesFor(want) || ref.Kind == node.RuntimeClass || ref.Kind == node.PersistentVolumeClaim
+		switch u := o.used[ref]; {
+		case u == nil || !u.there && u.wrong == nil:
+			waits = errUnread
+		case !u.there && (needed || !lasts(u.wrong)):
+			return lack(want, ref, u.wrong)
+		}
+	}
+	return waits
+}
+
+// lack says in Kubernetes' words what a pod lacks.
+func lack(want *corev1.Pod, ref node.ObjectRef, wrong error) *node.Failure {
+	var volumes []string
+	for i := range want.Spec.Volumes {
+		if v := &want.Spec.Volumes[i]; mounts(want, v, ref) {
+			volumes = append(volumes, v.Name)
+		}
+	}
+	_, isToken := tokensOf(want)[ref]
+	switch {
+	case ref.Kind == node.RuntimeClass:
+		return &node.Failure{Reason: node.FailedCreateSandbox, Err: fmt.Errorf("Failed to create pod sandbox: %w", wrong)}
+	case ref.Kind == node.PersistentVolumeClaim:
+		return &node.Failure{Reason: node.FailedMount, Err: fmt.Errorf("Unable to attach or mount volumes: "+
+			"unmounted volumes=%[1]v, unattached volumes=[], failed to process volumes=%[1]v: error processing PVC %[2]s/%[3]s: %[4]w",
+			volumes, ref.Namespace, ref.Name, wrong)}
+	case len(volumes) == 0:
+		return &node.Failure{Reason: "Failed", Err: fmt.Errorf("Error: %w", wrong)}
+	case isToken:
+		wrong = fmt.Errorf("failed to fetch token: %w", wrong)
+	}
+	return &node.Failure{Reason: node.FailedMount, Err: fmt.Errorf("MountVolume.SetUp failed for volume %q : %w", volumes[0], wrong)}
+}
+
+// mounts reports whether a volume of a pod is made from an object.
+func mounts(want *corev1.Pod, v *corev1.Volume, ref node.ObjectRef) bool {
+	if v.PersistentVolumeClaim != nil {
+		return ref.Kind == node.PersistentVolumeClaim && v.PersistentVolumeClaim.ClaimName == ref.Name
+	}
+	if v.Projected != nil {
+		for _, source := range v.Projected.Sources {
+			if source.ServiceAccountToken != nil && tokenFor(want, source.ServiceAccountToken).ref() == ref {
+				return true
+			}
+		}
+	}
+	return slices.ContainsFunc(node.VolumeRefs(want, v), func(used node.ObjectRef) bool { return used.Family() == ref })
+}
