@@ -12,16 +12,23 @@ import (
 	"nodal/node/limit"
 )
 
-// emptyDirMode lets every user of every container in.
-const emptyDirMode = 0o777
+// The modes of empty volumes let every user of every container in. In memory a file is for its owner alone to remove:
+// that is the mode which the kernel gives a tmpfs, and upstream leaves it.
+const (
+	emptyDirMode = 0o777
+	memoryMode   = fs.ModeSticky | 0o777
+)
 
 // setUpEmptyDir makes an empty volume, which appears with its mode. From then on the volume, its mode and its group
 // belong to the containers.
 func (t *Tree) setUpEmptyDir(_ context.Context, at place) error {
 	source := at.volume.EmptyDir
 	mode := fs.FileMode(emptyDirMode)
-	if source.Mode != nil {
+	switch {
+	case source.Mode != nil:
 		mode = modeOf(*source.Mode)
+	case source.Medium == corev1.StorageMediumMemory:
+		mode = memoryMode
 	}
 	switch source.Medium {
 	case corev1.StorageMediumDefault:

@@ -109,8 +109,8 @@ func TestEmptyDirInMemory(t *testing.T) {
 			if err := unix.Statfs(dir, &stat); err != nil || stat.Type != unix.TMPFS_MAGIC || stat.Blocks*uint64(stat.Bsize)>>20 != c.want {
 				t.Errorf("type %x with %d blocks of %d, %v; want a tmpfs of %d MiB", stat.Type, stat.Blocks, stat.Bsize, err, c.want)
 			}
-			if got := modeAt(t, dir); got != os.ModeDir|0o777 || !exists(filepath.Join(dir, "kept")) {
-				t.Errorf("mode %s, kept is there: %t; want 0777 and the file", got, exists(filepath.Join(dir, "kept")))
+			if got := modeAt(t, dir); got != os.ModeDir|os.ModeSticky|0o777 || !exists(filepath.Join(dir, "kept")) {
+				t.Errorf("mode %s, kept is there: %t; want 1777 and the file", got, exists(filepath.Join(dir, "kept")))
 			}
 		})
 	}

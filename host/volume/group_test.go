@@ -36,7 +36,7 @@ func TestTheGroupOfAPodMayUseItsVolumes(t *testing.T) {
 	}{
 		{"what is empty it may write", emptyDir(), 0o777},
 		{"also where others may not", corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Mode: ptr(int32(0o700))}}, 0o770},
-		{"and in memory", corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: "Memory"}}, 0o777},
+		{"and in memory", corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: "Memory"}}, fs.ModeSticky | 0o777},
 		{"also there where others may not", corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: "Memory", Mode: ptr(int32(0o1700))}}, fs.ModeSticky | 0o770},
 		{"content it may read", fromConfigMap("settings"), 0o755},
 		{"and secrets", fromSecret("login"), 0o755},

@@ -3,6 +3,7 @@ package volume
 import (
 	"errors"
 	"flag"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync/atomic"
@@ -42,6 +43,25 @@ func TestSubPathThatIsNotThereIsMade(t *testing.T) {
 	dir := b.setUp(pod(emptyDir()))
 	b.wantShown(b.source(partOf(emptyDir(), "new/dir")), "")
 	b.wantShown(dir, "new/ -rwxrwxrwx", "new/dir/ -rwxrwxrwx")
+}
+
+func TestSubPathThatIsMadeBelongsToTheGroup(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		source corev1.VolumeSource
+		want   fs.FileMode
+	}{
+		{"on the disk", emptyDir(), fs.ModeSetgid | 0o777},
+		{"in memory", corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: "Memory"}}, fs.ModeSetgid | fs.ModeSticky | 0o777},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newBench(t)
+			defer unix.Umask(unix.Umask(0o077))
+			wantOwned(t, b.setUp(groupOf(partOf(c.source, "new/dir"), 5000)), 5000, fs.ModeDir|c.want)
+			whole := b.source(groupOf(pod(c.source), 5000))
+			wantOwned(t, filepath.Join(whole, "new"), 5000, fs.ModeDir|c.want)
+		})
+	}
 }
 
 func TestSubPathOfContent(t *testing.T) {
