@@ -225,3 +225,29 @@ func (l *Life) Over() bool {
 	}
 	return true
 }
+
+// Ending reports whether nothing follows the last application containers that run: probes or hooks have condemned them,
+// and that is journalled. The pod will be over when they have ended.
+func (l *Life) Ending() bool {
+	runs := false
+	for i := range l.spec.Containers {
+		c := &l.spec.Containers[i]
+		run := l.Run(c.Name)
+		switch {
+		case Known(run) && !l.Again(run, c):
+		case run != nil && run.State == node.ContainerRunning && l.lastCondemned(run, c):
+			runs = true
+		default:
+			return false
+		}
+	}
+	return runs && !l.Over()
+}
+
+// lastCondemned reports whether a run is condemned, and no other can follow it, whatever its exit code.
+func (l *Life) lastCondemned(run *node.Container, c *corev1.Container) bool {
+	noted := l.slot.Health[c.Name]
+	condemned := noted.ID == run.ID && noted.Failed != ""
+	last := node.PolicyOf(l.spec, c) == corev1.RestartPolicyNever && len(c.RestartPolicyRules) == 0
+	return condemned && last && !l.Asked(run) && !Outdated(run, c)
+}

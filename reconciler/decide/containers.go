@@ -13,7 +13,7 @@ import (
 // initContainers runs the init containers one after the other, each until it succeeds. It starts the sidecars among
 // them, and keeps those running from then on. A new sandbox runs all of them again.
 func initContainers(p *Plan, v *View) bool {
-	if v.sandbox == nil || v.life.Over() {
+	if v.sandbox == nil || v.life.Over() || v.life.Ending() {
 		return false
 	}
 	for i := range v.spec.InitContainers {

@@ -38,7 +38,7 @@ func Probes(site node.Site, slot *node.Slot, got *node.Observed) []node.Probe {
 // asks returns the kinds of probes that a run has now.
 func (v *View) asks(c *corev1.Container, run *node.Container) []node.ProbeKind {
 	started, failed := v.life.Started(c), v.got.HealthOf(run).Failed
-	ends := v.pod.Deletion != nil || v.slot.Termination != nil
+	ends := v.pod.Deletion != nil || v.slot.Termination != nil || v.life.Ending()
 	switch {
 	case !v.life.Hooked(run, c):
 		return nil

@@ -36,6 +36,11 @@ func TestProbes(t *testing.T) {
 		{"a pod that ends is asked whether it is ready", pod(always, all, ready, at("10.0.0.1"), running("app"), health(started), deleted(1, 30)),
 			"Readiness of app-0 at 10.0.0.1"},
 		{"but not whether it has started", pod(always, all, ready, at("10.0.0.1"), running("app"), deleted(1, 30)), ""},
+		{"nor are the sidecars of a pod whose last run is condemned, while they end after it",
+			pod(never, all, busybody, ready, at("10.0.0.1"), running("mate"), running("app"), health(condemned), noted(condemned)),
+			"Readiness of app-0 at 10.0.0.1"},
+		{"while another run follows, they are", pod(always, all, busybody, ready, at("10.0.0.1"), running("mate"), running("app"), health(condemned), noted(condemned)),
+			"Liveness of mate-0 at 10.0.0.1; Readiness of app-0 at 10.0.0.1"},
 		{"what was said of an older run does not count", pod(always, all, ready, at("10.0.0.1"), exited("app", 1), health(started), running("app")),
 			"Startup of app-1 at 10.0.0.1"},
 		{"a container that does not run is not asked", pod(always, all, ready, at("10.0.0.1"), exited("app", 1)), ""},
@@ -57,7 +62,7 @@ func TestProbes(t *testing.T) {
 					text += " in the host's network"
 				}
 				told = append(told, text)
-				if p.Container != "app" || p.UID != "u1" || p.Spec == nil || len(p.Ports) != 1 {
+				if p.Container == "app" && len(p.Ports) != 1 || p.UID != "u1" || p.Spec == nil {
 					t.Errorf("probe = %+v", p)
 				}
 			}
@@ -66,6 +71,14 @@ func TestProbes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// busybody is a sidecar with a liveness probe and a preStop hook.
+func busybody(s *scene) {
+	sidecar("mate")(s)
+	c := &s.slot.Pod.Object.Spec.InitContainers[0]
+	c.LivenessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"ask"}}}}
+	c.Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{"bye"}}}}
 }
 
 func TestCondemned(t *testing.T) {

@@ -11,12 +11,31 @@ import (
 )
 
 // retire ends the sidecars of a pod that is over: they never keep it alive. Their grace period begins when the last of
-// the other containers ends.
+// the other containers ends. As in Kubernetes, their preStop hooks run beside those of the last containers that a probe
+// has condemned.
 func retire(p *Plan, v *View) bool {
-	if !v.life.Over() {
-		return false
+	switch {
+	case v.life.Over():
+		return v.stopOwn(p, ending{v.lastEnd().Add(v.grace()), hasFinished})
+	case v.life.Ending():
+		for c, run := range v.running() {
+			if v.rank(c.Name) != v.served() {
+				v.preStop(p, run, ending{v.condemnedAt().Add(v.grace()), hasFinished})
+			}
+		}
 	}
-	return v.stopOwn(p, ending{v.lastEnd().Add(v.grace()), hasFinished})
+	return false
+}
+
+// condemnedAt returns when the last of the runs was condemned.
+func (v *View) condemnedAt() time.Time {
+	var last time.Time
+	for _, run := range v.running() {
+		if at := v.noted(run).FailedAt; v.noted(run).Failed != "" && at.After(last) {
+			last = at
+		}
+	}
+	return last
 }
 
 // lastEnd returns the latest end of a run that is no sidecar's.

@@ -3,6 +3,8 @@ package decide
 import (
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"nodal/node"
 )
 
@@ -22,6 +24,31 @@ func TestSidecarsOfAPodThatIsOver(t *testing.T) {
 		{"nothing is left to do when all have ended", pod(never, two, ready, exited("first", 0), exited("app", 0)), ""},
 	})
 }
+
+func TestSidecarsOfAPodThatAProbeEnds(t *testing.T) {
+	failed := node.Health{Failed: node.LivenessProbe, FailedAt: ago(3)}
+	hung := func(s *scene) { health(failed)(s); noted(failed)(s) }
+	ruled := func(s *scene) {
+		s.slot.Pod.Object.Spec.Containers[0].RestartPolicyRules = []corev1.ContainerRestartRule{{}}
+	}
+	const hooked = "wake in 27s; why waiting for the preStop hook of container mate"
+	testPod(t, []stepCase{
+		{"their preStop hooks run beside its own", pod(never, busybody, pulled, ready, running("mate"), running("app"), hung),
+			"run preStop hook of mate mate-0 until 12:00:27: the pod has finished; stop app app-0 grace=30s: Container app failed liveness probe; " + hooked},
+		{"one that has ended meanwhile does not begin again", pod(never, busybody, pulled, ready, exited("mate", 1), running("app"), hung),
+			"stop app app-0 grace=30s: Container app failed liveness probe"},
+		{"nor one whose hook has ended", pod(never, busybody, pulled, ready, run("mate", node.ContainerRunning, hooksEnded), running("app"), hung),
+			"stop app app-0 grace=30s: Container app failed liveness probe"},
+		{"they stay while another container runs", pod(never, busybody, also("other"), pulled, ready, running("mate"), running("other"), running("app"), hung),
+			"stop app app-0 grace=30s: Container app failed liveness probe"},
+		{"or while a rule may have it run again", pod(never, ruled, busybody, pulled, ready, running("mate"), running("app"), hung),
+			"stop app app-0 grace=30s: Container app failed liveness probe"},
+		{"or while a client has it run again", pod(never, busybody, pulled, ready, running("mate"), running("app"), hung, restartOf("app", 0)),
+			"stop app app-0 grace=30s: a restart was asked for"},
+	})
+}
+
+func hooksEnded(c *node.Container) { c.Hooks.Ended, c.Hooks.Until = true, now.Add(27e9) }
 
 func TestSidecarsInADeletion(t *testing.T) {
 	two := func(s *scene) { sidecar("first")(s); sidecar("second")(s) }

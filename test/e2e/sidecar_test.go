@@ -1,6 +1,9 @@
 package e2e
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -9,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	runtimev1 "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"nodal/test/agent"
 	"nodal/test/claim"
 )
 
@@ -45,6 +49,60 @@ func TestSidecarsServeTheApplicationAndEndAfterIt(t *testing.T) {
 	if ended("main") > ended("inner") || ended("inner") > ended("outer") {
 		t.Errorf("the containers did not end in order: %+v", got.Status)
 	}
+}
+
+func TestSidecarsOfAPodThatAProbeEnds(t *testing.T) {
+	claim.Shows(t, "Pod lifecycle",
+		"while a pod ends because a probe has condemned its last container, its sidecars' preStop hooks run beside that one's; no sidecar is probed or begins again",
+		"a container that a rule restarts in a pod with restartPolicy Never does not make init containers run again",
+	)
+	n := start(t, func(c *agent.Config) {
+		c.Settings["crashLoopBackOff"] = map[string]any{"maxContainerRestartPeriod": "1s"}
+	})
+	const probe = "livenessProbe: {periodSeconds: 1, failureThreshold: 1, exec: {command: [sh, -c, %q]}}"
+	ends := n.hooked("ends", "restartPolicy: Never\n  terminationGracePeriodSeconds: 60").
+		list("initContainers").
+		runs("mate", onTerm("mate ends")+says("mate")+"; "+loop, "restartPolicy: Always",
+			"lifecycle:", "  preStop: "+command(says("mate hook")+"; until [ -e /story/over ]; do sleep 0.1; done"),
+			fmt.Sprintf(probe, "[ ! -e /story/hook ] || echo asked >>/story/asked")).
+		runs("frail", says("frail")+"; until [ -e /story/crash ]; do sleep 0.1; done", "restartPolicy: Always").
+		list("containers").
+		runs("main", onTerm("main ends")+loop,
+			"lifecycle:", "  preStop: "+command("touch /story/hook; "+says("main hook")+"; until [ -e /story/over ]; do sleep 0.1; done"),
+			fmt.Sprintf(probe, "[ ! -e /story/hang ]")).
+		apply()
+	rules := n.hooked("rules", "restartPolicy: Never\n  terminationGracePeriodSeconds: 1").
+		list("initContainers").runs("first", says("first")).
+		list("containers").
+		runs("main", says("main")+"; until [ -e /story/go ]; do sleep 0.1; done; rm /story/go; exit 42",
+			"restartPolicy: Never", "restartPolicyRules: [{action: Restart, exitCodes: {operator: In, values: [42]}}]").
+		apply()
+	n.waitRunning("ends")
+	ends.lets("hang")
+	ends.tells("main hook")
+	ends.tells("mate hook")
+	ends.lets("crash") // the other sidecar ends meanwhile
+	n.wait("ends", "a sidecar's end", func(p *corev1.Pod) bool { return containerStatus(p, "frail").State.Running == nil })
+	rules.lets("go")
+	n.wait("rules", "another run", func(p *corev1.Pod) bool { return containerStatus(p, "main").RestartCount == 1 && ready(p) })
+	rules.lets("go")
+	n.wait("rules", "one more", func(p *corev1.Pod) bool { return containerStatus(p, "main").RestartCount == 2 && ready(p) })
+	rules.tells("main, main, main")
+	rules.wantStory("first, main, main, main")
+	ends.lets("over")
+	p := n.wait("ends", "phase Succeeded or Failed", func(p *corev1.Pod) bool {
+		return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
+	})
+	if got := ends.story(); strings.Count(got, "frail") != 1 || !strings.HasSuffix(got, "main ends, mate ends") {
+		t.Errorf("the story is %q, want one run of each sidecar, and mate's end after main's", got)
+	}
+	if got := containerStatus(p, "frail").RestartCount; got != 0 {
+		t.Errorf("the sidecar that ended was restarted %d times", got)
+	}
+	if asked, err := os.ReadFile(filepath.Join(ends.dir, "asked")); len(asked) > len("asked\n") { // one may be under way
+		t.Errorf("the sidecar was probed meanwhile: %q, %v", asked, err)
+	}
+	n.deletePod("rules", "")
 }
 
 func TestContainerPolicyOverridesThePods(t *testing.T) {
