@@ -66,7 +66,7 @@ var gates = []gate{
 	{"DisableNodeKubeProxyVersion", always, ""},
 	{"DynamicResourceAllocation", never, noDevices},
 	{"EmptyDirVolumeMode", always, ""},
-	{"EnvFiles", never, "pods with valueFrom.fileKeyRef are refused"},
+	{"EnvFiles", always, ""},
 	{"EventedPLEG", always, "the runtime's events are always heard, besides regular looks"},
 	{"ExtendWebSocketsToKubelet", always, "exec, attach and port-forward are served over WebSockets too"},
 	{"GRPCContainerProbeTLS", always, ""},

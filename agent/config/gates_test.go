@@ -75,7 +75,7 @@ func TestAGateThatUpstreamDoesNotKnowIsRefused(t *testing.T) {
 }
 
 func TestGatesSayWhatIsInForce(t *testing.T) {
-	c := load(t, "--feature-gates=NodeSwap=true,EventedPLEG=false,EnvFiles=true,PLEGOnDemandRelist=false,AllBeta=false,GangScheduling=true")
+	c := load(t, "--feature-gates=NodeSwap=true,EventedPLEG=false,EnvFiles=true,PLEGOnDemandRelist=false,AllBeta=false,GangScheduling=true,NativeHistograms=true")
 	got := map[string]Gate{}
 	for _, g := range c.Gates() {
 		got[g.Name] = g
@@ -84,7 +84,8 @@ func TestGatesSayWhatIsInForce(t *testing.T) {
 	for _, want := range []Gate{
 		{Name: "NodeSwap", Stage: "ga", Told: &yes, InForce: true, Means: "memorySwap.swapBehavior itself decides", Unmet: false},
 		{Name: "EventedPLEG", Stage: "alpha", Told: &no, InForce: true, Means: "the runtime's events are always heard, besides regular looks", Unmet: true},
-		{Name: "EnvFiles", Stage: "beta", Told: &yes, InForce: false, Means: "pods with valueFrom.fileKeyRef are refused", Unmet: true},
+		{Name: "EnvFiles", Stage: "beta", Told: &yes, InForce: true, Means: usualMeaning[always], Unmet: false},
+		{Name: "NativeHistograms", Stage: "beta", Told: &yes, InForce: false, Means: "histograms have fixed buckets", Unmet: true},
 		{Name: "PLEGOnDemandRelist", Stage: "ga", Told: &no, InForce: false, Means: usualMeaning[inside], Unmet: false},
 		{Name: "AllBeta", Stage: "beta", Told: &no, InForce: false, Means: "no gate follows it; name each gate", Unmet: true},
 		{Name: "GangScheduling", Stage: "", Told: &yes, InForce: true, Means: "it belongs to another component than the kubelet", Unmet: false},

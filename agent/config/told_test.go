@@ -26,7 +26,7 @@ func told(t *testing.T, args ...string) map[string]Told {
 func TestEachSettingTellsItsValueAndWhereItComesFrom(t *testing.T) {
 	dir := t.TempDir()
 	file := write(t, dir, "kubelet.yaml", "maxPods: 5\npodsPerCore: 3\nauthentication: {anonymous: {enabled: false}}\n"+
-		"evictionHard: {containerfs.available: 5%}\nfeatureGates: {EnvFiles: true}\n")
+		"evictionHard: {containerfs.available: 5%}\nfeatureGates: {NativeHistograms: true}\n")
 	write(t, dir, "10.conf", "podPidsLimit: 9\n")
 	got := told(t, "--config", file, "--config-dir", dir, "--max-pods=7", "--root-dir=/srv/x", "--boot-id-file=/y")
 	for _, want := range []Told{
@@ -40,7 +40,7 @@ func TestEachSettingTellsItsValueAndWhereItComesFrom(t *testing.T) {
 		{"--boot-id-file", "", "--boot-id-file", []byte(`"/y"`), noCadvisor},
 		{"evictionHard", "--eviction-hard", file, []byte(`{"containerfs.available":"5%"}`),
 			"containerfs.available: the thresholds of imagefs hold if images have a disk of their own, else those of nodefs"},
-		{"featureGates", "--feature-gates", file, []byte(`{"EnvFiles":true}`), "EnvFiles: pods with valueFrom.fileKeyRef are refused"},
+		{"featureGates", "--feature-gates", file, []byte(`{"NativeHistograms":true}`), "NativeHistograms: histograms have fixed buckets"},
 		{"iptablesDropBit", "", "", []byte("15"), "the node makes no KUBE- chains in iptables"},
 	} {
 		g := got[want.Name]

@@ -41,6 +41,8 @@ type PodConfig struct {
 	CgroupParent func(*corev1.Pod) string
 	// Objects finds the ConfigMaps and Secrets that pods use; nil finds none.
 	Objects spec.Objects
+	// Files opens the files in volumes that variables are taken from; nil opens none.
+	Files spec.Files
 	// Extras are asked in turn what a container gets beside its own spec.
 	Extras []spec.Contributor
 	// LastWords reads the termination message of a run that has ended; nil reads none.

@@ -50,7 +50,7 @@ func (c containers) request(
 func (c containers) config(
 	ctx context.Context, here spec.Node, run spec.Run,
 ) (*runtimeapi.ContainerConfig, error) {
-	env, err := here.Environment(run, c.Objects)
+	env, err := here.Environment(run, c.Objects, c.Files)
 	if err != nil {
 		return nil, err
 	}

@@ -45,10 +45,13 @@ func (p part) mount() error {
 }
 
 // openBeneath finds a path below a directory, through links that stay below it.
-func openBeneath(dir int, path string) (int, error) {
+func openBeneath(dir int, path string) (int, error) { return openAt(dir, path, unix.RESOLVE_BENEATH) }
+
+// openAt finds a path below a directory. bounds says what becomes of links that leave it.
+func openAt(dir int, path string, bounds uint64) (int, error) {
 	how := &unix.OpenHow{
 		Flags:   unix.O_PATH | unix.O_CLOEXEC,
-		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS,
+		Resolve: bounds | unix.RESOLVE_NO_MAGICLINKS,
 	}
 	const tries = 100
 	for try := 1; ; try++ {

@@ -71,7 +71,7 @@ func envRules(at string) []rule {
 		honoured(at+"valueFrom.resourceFieldRef", ""),
 		honoured(at+"valueFrom.configMapKeyRef", ""),
 		honoured(at+"valueFrom.secretKeyRef", ""),
-		refuses(at+"valueFrom.fileKeyRef", "the node does not read variables from files of volumes"),
+		honoured(at+"valueFrom.fileKeyRef", "read whenever the container is made; a file of at most 4 MiB, in lines of at most 64 KiB"),
 	}
 }
 

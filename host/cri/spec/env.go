@@ -16,8 +16,8 @@ import (
 // Objects finds an object that pods use.
 type Objects func(node.ObjectRef) (*node.Object, bool)
 
-// Environment works out a container's variables.
-func (n Node) Environment(run Run, objects Objects) (*Variables, error) {
+// Environment works out a container's variables. Without files none is taken from a file.
+func (n Node) Environment(run Run, objects Objects, files Files) (*Variables, error) {
 	c := run.Container
 	env := &Variables{values: make(map[string]string, len(c.Env))}
 	for i := range c.EnvFrom {
@@ -31,7 +31,7 @@ func (n Node) Environment(run Run, objects Objects) (*Variables, error) {
 			env.set(v.Name, env.expand(v.Value))
 			continue
 		}
-		value, ok, err := n.Machine.valueFrom(v.ValueFrom, run, objects)
+		value, ok, err := n.Machine.valueFrom(v.ValueFrom, run, objects, files)
 		if err != nil {
 			return nil, fmt.Errorf("environment variable %s: %w", v.Name, err)
 		}
@@ -43,7 +43,7 @@ func (n Node) Environment(run Run, objects Objects) (*Variables, error) {
 }
 
 // valueFrom looks a value up. An optional source that is missing gives none.
-func (m Machine) valueFrom(from *corev1.EnvVarSource, run Run, objects Objects) (string, bool, error) {
+func (m Machine) valueFrom(from *corev1.EnvVarSource, run Run, objects Objects, files Files) (string, bool, error) {
 	object := func(kind node.ObjectKind, name string) node.ObjectRef {
 		return node.ObjectRef{Kind: kind, Namespace: run.Allocated.Namespace, Name: name}
 	}
@@ -61,7 +61,7 @@ func (m Machine) valueFrom(from *corev1.EnvVarSource, run Run, objects Objects) 
 		ref := from.SecretKeyRef
 		return valueOf(objects, object(node.Secret, ref.Name), ref.Key, ref.Optional)
 	case from.FileKeyRef != nil:
-		return "", false, fmt.Errorf("file %q: %w", from.FileKeyRef.Path, node.ErrUnsupported)
+		return run.inFile(from.FileKeyRef, files)
 	}
 	return "", false, errors.New("it names no source of its value")
 }

@@ -91,7 +91,7 @@ func TestEnvironmentValues(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			here, run := envInput(corev1.EnvVar{Name: "V", ValueFrom: test.from})
-			env, err := here.Environment(run, objects)
+			env, err := here.Environment(run, objects, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -110,7 +110,7 @@ func TestEnvironmentIsBuiltInOrder(t *testing.T) {
 		corev1.EnvVar{Name: "A", Value: "3"},
 		corev1.EnvVar{Name: "C", Value: "$(A)$(B)"},
 	)
-	env, err := here.Environment(run, objects)
+	env, err := here.Environment(run, objects, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestEnvironmentFromObjects(t *testing.T) {
 		{Prefix: "S_", SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "s"}}},
 		{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "none"}, Optional: new(true)}},
 	}
-	env, err := here.Environment(run, objects)
+	env, err := here.Environment(run, objects, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func TestALockedSecretIsNotTakenForAMissingOne(t *testing.T) {
 	_, all := envInput()
 	all.Container.EnvFrom = []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: named, Optional: new(true)}}}
 	for _, run := range []Run{one, all} {
-		if env, err := here.Environment(run, locked); !errors.Is(err, away) {
+		if env, err := here.Environment(run, locked, nil); !errors.Is(err, away) {
 			t.Errorf("got %v, %v; want the reason, though it is optional", env, err)
 		}
 	}
@@ -199,7 +199,7 @@ func TestEnvironmentRefusesUnknownFieldsAndResources(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			here, run := envInput(corev1.EnvVar{Name: "V", ValueFrom: test.from})
-			env, err := here.Environment(run, objects)
+			env, err := here.Environment(run, objects, nil)
 			if !errors.Is(err, test.want) {
 				t.Fatalf("got %v, want %v", err, test.want)
 			}

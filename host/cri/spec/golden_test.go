@@ -125,7 +125,7 @@ func translatedContainer(pod *node.Pod, c *corev1.Container, objects Objects) (*
 	if run.NeedsImageUser() {
 		run.ImageUser = &ImageUser{UID: 65532}
 	}
-	env, err := testNode.Environment(run, objects)
+	env, err := testNode.Environment(run, objects, nil)
 	if err != nil {
 		return nil, err
 	}
