@@ -235,7 +235,7 @@ func (l *Life) Ending() bool {
 		run := l.Run(c.Name)
 		switch {
 		case Known(run) && !l.Again(run, c):
-		case run != nil && run.State == node.ContainerRunning && l.lastCondemned(run, c):
+		case run != nil && run.State != node.ContainerCreated && l.lastCondemned(run, c): // it runs, or was not inspected yet
 			runs = true
 		default:
 			return false

@@ -37,6 +37,8 @@ func TestSidecarsOfAPodThatAProbeEnds(t *testing.T) {
 			"run preStop hook of mate mate-0 until 12:00:27: the pod has finished; stop app app-0 grace=30s: Container app failed liveness probe; " + hooked},
 		{"one that has ended meanwhile does not begin again", pod(never, busybody, pulled, ready, exited("mate", 1), running("app"), hung),
 			"stop app app-0 grace=30s: Container app failed liveness probe"},
+		{"nor while the end of the last run is not understood", pod(never, busybody, pulled, ready, exited("mate", 1), exited("app", 143, unlearned), hung),
+			"inspect app app-0"},
 		{"nor one whose hook has ended", pod(never, busybody, pulled, ready, run("mate", node.ContainerRunning, hooksEnded), running("app"), hung),
 			"stop app app-0 grace=30s: Container app failed liveness probe"},
 		{"they stay while another container runs", pod(never, busybody, also("other"), pulled, ready, running("mate"), running("other"), running("app"), hung),
