@@ -81,6 +81,7 @@ func build(o Options, f facts, m memory, r runtime, guard *auth.Authenticator) (
 	})
 	p.logs = &gc.LogCollector{
 		Store: m.state.Store, Files: m.files, Every: cfg.Pods.Logs.Every, Log: o.Log, Clock: time.Now,
+		Event: report,
 	}
 	p.relief = newRelief(o, m, p)
 	return p, nil

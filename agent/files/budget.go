@@ -18,6 +18,9 @@ import (
 // them takes time.
 const mostKept = 10_000
 
+// leastFree bounds the free room of a file system: with less it counts as full.
+const leastFree = 256 << 10
+
 var (
 	_ gc.LogFiles = Files{}
 	_ runs.Files  = Files{}
@@ -46,14 +49,15 @@ func (f Files) Read(ctx context.Context, run node.LogRun, o node.LogOptions, sin
 
 // Budget returns what all logs together may take of their file system.
 func (f Files) Budget() (gc.LogBudget, error) {
-	if f.budget.None() {
-		return gc.LogBudget{}, nil
-	}
 	disk, err := diskOf(f.Logs.Pods)
 	if err != nil {
 		return gc.LogBudget{}, fmt.Errorf("measure the file system of logs: %w", err)
 	}
-	return gc.LogBudget{Bytes: f.budget.Of(int64(disk.Blocks) * disk.Bsize), Files: mostKept}, nil
+	full := int64(disk.Bfree)*disk.Bsize < leastFree
+	if f.budget.None() {
+		return gc.LogBudget{Full: full}, nil
+	}
+	return gc.LogBudget{Bytes: f.budget.Of(int64(disk.Blocks) * disk.Bsize), Files: mostKept, Full: full}, nil
 }
 
 // diskOf returns the file system of a directory, or of the one in which it will be made.

@@ -33,12 +33,14 @@ type LogCollector struct {
 	Every time.Duration // between two rounds
 	Log   *slog.Logger
 	Clock func() time.Time
+	Event func(node.Event)
 
 	mu    sync.Mutex
 	begun bool
 	left  int64 // bytes after the last round
 	next  time.Time
 	short bool // it was told that files which may not be removed exceed the budget
+	full  bool // it was told that the file system is full
 }
 
 // Run makes a round at regular intervals until the context ends.
@@ -71,7 +73,9 @@ func (c *LogCollector) round() error {
 	}
 	c.begun, c.left = true, plan.Left
 	c.warn(plan, budget)
-	return c.remove(plan.Removals)
+	err = c.remove(plan.Removals)
+	c.tellFull(budget.Full && len(plan.Removals) == 0)
+	return err
 }
 
 // plan decides what has to go now. As much room is left as was written since the last round.
@@ -142,6 +146,17 @@ func (c *LogCollector) warn(plan LogPlan, budget LogBudget) {
 				"--container-log-budget", "bytes", plan.Left, "budget", budget.Bytes)
 		}
 	}
+}
+
+// tellFull tells once that the file system of logs is full and nothing may go, and again after it had room.
+func (c *LogCollector) tellFull(full bool) {
+	if full && !c.full {
+		c.Event(node.Event{
+			Time: c.Clock(), Warning: true, Reason: "LogDiskFull",
+			Message: "the file system of the logs of containers is full: what containers print is lost until there is room; remove files from it",
+		})
+	}
+	c.full = full
 }
 
 // remove removes files. It goes on after a failure.

@@ -2,6 +2,7 @@ package gc_test
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -60,7 +61,11 @@ func (s *shelf) RemoveFile(file node.LogFile) error {
 	return nil
 }
 
-func (s *shelf) Budget() (gc.LogBudget, error) { return s.budget, nil }
+func (s *shelf) Budget() (gc.LogBudget, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.budget, nil
+}
 
 // put adds a file of a pod, at a path below its directory.
 func (s *shelf) put(uid types.UID, path string, attempt uint32, bytes int64) {
@@ -115,6 +120,7 @@ func collecting(t *testing.T, s *shelf, test func(t *testing.T, c *gc.LogCollect
 		var logged strings.Builder
 		c := &gc.LogCollector{
 			Store: pods, Files: s, Every: 10 * time.Second, Log: slog.New(slog.NewTextHandler(&logged, nil)), Clock: time.Now,
+			Event: func(e node.Event) { fmt.Fprintln(&logged, e.Reason, e.Message) },
 		}
 		test(t, c, &logged)
 	})
@@ -148,6 +154,30 @@ func TestLogsAreHeldToTheirBudget(t *testing.T) {
 		rest("")
 		if strings.Count(logged.String(), "--container-log-budget") != 1 {
 			t.Errorf("logged %s, want the flag named once", logged)
+		}
+	})
+}
+
+func TestAFullDiskOfLogsIsToldOnceItHasNothingToGive(t *testing.T) {
+	s := &shelf{budget: gc.LogBudget{Bytes: 1000, Files: 10, Full: true}}
+	s.put("gone-uid", "kept/gone/main/0.log", 0, 100)
+	s.put("web-uid", "web/main/0.log", 0, 100)
+	s.put("web-uid", "web/main/1.log", 1, 300)
+	collecting(t, s, func(t *testing.T, c *gc.LogCollector, logged *strings.Builder) {
+		go c.Run(t.Context())
+		synctest.Wait()
+		if s.wantRemoved(t, "kept/gone/main/0.log"); logged.Len() > 0 {
+			t.Errorf("told %s, want nothing as long as something can go", logged)
+		}
+		for _, full := range []bool{true, true, false, true} {
+			s.mu.Lock()
+			s.budget.Full = full
+			s.mu.Unlock()
+			time.Sleep(10 * time.Second)
+			synctest.Wait()
+		}
+		if s.wantRemoved(t, ""); strings.Count(logged.String(), "LogDiskFull") != 2 {
+			t.Errorf("told %s, want each time once", logged)
 		}
 	})
 }

@@ -27,6 +27,7 @@ type LogFile struct {
 type LogBudget struct {
 	Bytes int64 // of all; zero keeps nothing, and leaves what pods have to their own limits
 	Files int   // that are kept although Kubernetes needs none of them
+	Full  bool  // their file system has no room left: nothing is kept
 }
 
 // LogPlan lists the files to remove, in this order.
@@ -50,7 +51,7 @@ func Logs(files []LogFile, budget LogBudget, room int64) (plan LogPlan) {
 	most := max(budget.Bytes-room, 0)
 	for _, f := range inOrder(files) {
 		tooMuch := plan.Left > most && (budget.Bytes > 0 || f.Run.Kept)
-		if f.Use == LogOpen || !tooMuch && !(f.Run.Kept && kept > budget.Files) {
+		if f.Use == LogOpen || !tooMuch && !(f.Run.Kept && (kept > budget.Files || budget.Full)) {
 			continue
 		}
 		plan.Removals = append(plan.Removals, f.LogFile)

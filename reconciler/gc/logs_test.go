@@ -37,18 +37,19 @@ func TestWhichLogsGoFirst(t *testing.T) {
 		want   string // names of the removals; bytes that are left; bytes that are too much
 	}{
 		{"nothing within the budget", all, many, 0, "; 600; 0"},
-		{"the oldest log of a deleted pod", all, LogBudget{599, 100}, 0, "long-ago; 500; 0"},
-		{"all logs of deleted pods before any other", all, LogBudget{400, 100}, 0, "long-ago deleted; 400; 0"},
-		{"then runs that were removed and rotated files, by age", all, LogBudget{200, 100}, 0, "long-ago deleted kept-run rotated; 200; 0"},
-		{"then what runs wrote last that have ended", all, LogBudget{100, 100}, 0, "long-ago deleted kept-run rotated ended; 100; 0"},
-		{"never what is being written", all, LogBudget{10, 100}, 0, "long-ago deleted kept-run rotated ended; 100; 90"},
+		{"the oldest log of a deleted pod", all, LogBudget{Bytes: 599, Files: 100}, 0, "long-ago; 500; 0"},
+		{"all logs of deleted pods before any other", all, LogBudget{Bytes: 400, Files: 100}, 0, "long-ago deleted; 400; 0"},
+		{"then runs that were removed and rotated files, by age", all, LogBudget{Bytes: 200, Files: 100}, 0, "long-ago deleted kept-run rotated; 200; 0"},
+		{"then what runs wrote last that have ended", all, LogBudget{Bytes: 100, Files: 100}, 0, "long-ago deleted kept-run rotated ended; 100; 0"},
+		{"never what is being written", all, LogBudget{Bytes: 10, Files: 100}, 0, "long-ago deleted kept-run rotated ended; 100; 90"},
 		{"room for what comes until the next look", all, many, 150, "long-ago deleted; 400; 0"},
 		{"room for more than the budget", all, many, 9999, "long-ago deleted kept-run rotated ended; 100; 0"},
-		{"too many files, however small: only what is kept counts", all, LogBudget{600, 1}, 0, "long-ago deleted; 400; 0"},
+		{"too many files, however small: only what is kept counts", all, LogBudget{Bytes: 600, Files: 1}, 0, "long-ago deleted; 400; 0"},
+		{"a full disk keeps nothing, and leaves pods what they have", all, LogBudget{Bytes: 600, Files: 100, Full: true}, 0, "long-ago deleted kept-run; 300; 0"},
 		{"no budget: pods have what they have", all, LogBudget{}, 0, "long-ago deleted kept-run; 300; 0"},
 		{"no budget, and much is written", all, LogBudget{}, 9999, "long-ago deleted kept-run; 300; 0"},
 		{"no budget, and a kept file without bytes", []LogFile{log(LogOfDeleted, "empty", 0, 1), open}, LogBudget{}, 0, "empty; 100; 0"},
-		{"no more than is needed", []LogFile{log(LogOfDeleted, "large", 1000, 5), deleted}, LogBudget{150, 9}, 0, "deleted large; 0; 0"},
+		{"no more than is needed", []LogFile{log(LogOfDeleted, "large", 1000, 5), deleted}, LogBudget{Bytes: 150, Files: 9}, 0, "deleted large; 0; 0"},
 		{"no files", nil, many, 0, "; 0; 0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -100,6 +100,43 @@ func TestAPullThatFillsTheDisk(t *testing.T) {
 	}
 }
 
+// TestAFullDiskOfLogsCostsNoPod gives the logs of containers a disk of their own, which something else fills.
+func TestAFullDiskOfLogsCostsNoPod(t *testing.T) {
+	claim.Shows(t, "Logs", "a full disk of logs is reported and costs what is printed meanwhile; pods run and start, and logs go on once there is room")
+	n := prepare(t, func(c *agent.Config) { c.Settings["containerLogMonitorInterval"] = "3s" })
+	if err := errors.Join(os.MkdirAll(n.PodLogs(), 0o755), unix.Mount("tmpfs", n.PodLogs(), "tmpfs", 0, "size=4m")); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(n.Stop(), unix.Unmount(n.PodLogs(), unix.MNT_DETACH)); err != nil {
+			t.Error(err)
+		}
+	})
+	n.up()
+	const counts = "i=0; while echo line $i; do i=$((i+1)); sleep 0.1; done; echo it has failed"
+	n.apply(shell("before", counts).yaml())
+	n.waitRunning("before")
+	n.apply(shell("past", "echo kept").yaml())
+	n.waitRunning("past")
+	n.deletePod("past", "")
+	filler := fill(t, n.PodLogs())
+	n.eventually("the full disk is reported", func() bool { return strings.Contains(n.curl("/v1/events").body, `"LogDiskFull"`) })
+	if kept := n.curl("/v1/logs").body; strings.Contains(kept, "past") {
+		t.Errorf("logs of a deleted pod are kept on a full disk: %s", kept)
+	}
+	n.apply(shell("meanwhile", counts).yaml())
+	n.waitRunning("meanwhile")
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"before", "meanwhile"} {
+		log := "/v1/namespaces/default/pods/" + name + "/containers/main/logs?tailLines=1"
+		last := n.curl(log).body
+		n.eventually("the log of "+name+" goes on", func() bool { return n.curl(log).body != last })
+		n.runsUnharmed(name)
+	}
+}
+
 func sizeOf(t *testing.T, path string) int64 {
 	t.Helper()
 	info, err := os.Stat(path)

@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	corev1 "k8s.io/api/core/v1"
 
 	nodev1 "nodal/api/gen/node/v1"
 
@@ -47,6 +48,7 @@ func TestImagesOfAForeignRuntime(t *testing.T) {
 func TestAnImageIsRemovedOnceNoPodUsesIt(t *testing.T) {
 	claim.Shows(t, "Images",
 		"an image is removed by name or ID, with all of its names; an image in use stays, and the answer names its pods",
+		"an image of which only a container is left that has ended is not removed, by prune neither",
 		"the image of sandboxes is not removed",
 	)
 	n := start(t)
@@ -64,6 +66,17 @@ func TestAnImageIsRemovedOnceNoPodUsesIt(t *testing.T) {
 		t.Errorf("a viewer: got %s, want 403", got)
 	}
 	n.deletePod("web", "")
+	once := runs("once", "exit", "0")
+	once.restart = "Never"
+	n.apply(once.yaml())
+	n.wait("once", "once ended", func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodSucceeded })
+	if got := remove("nodal.test/probe:1"); got.code != 409 || !strings.Contains(got.body, "default/once") {
+		t.Errorf("in use by a container that has ended: got %s, want 409 and which pod", got)
+	}
+	if out, failed, code := n.command("", n.Binary, "images", "prune", "--socket", n.Socket); code != 0 || strings.Contains(out, "probe:1") {
+		t.Errorf("prune beside a container that has ended: got code %d, %s%s", code, out, failed)
+	}
+	n.deletePod("once", "")
 	if got := remove("nodal.test/probe:1"); got.code != 200 || !strings.Contains(got.body, "nodal.test/probe:1") {
 		t.Errorf("unused: got %s, want 200 and what it was", got)
 	}
