@@ -43,6 +43,27 @@ func evictionRules(k *kubelet.KubeletConfiguration, held bool) []health.Rule {
 	return rules
 }
 
+// contradictions returns the soft thresholds that the hard one of their signal overtakes: what is left falls below the hard
+// one first, and pods get no grace. Amounts and percentages are not compared.
+func contradictions(rules []health.Rule) (all []Warning) {
+	for _, soft := range rules {
+		for _, hard := range rules {
+			if soft.Signal != hard.Signal || soft.Grace == 0 || hard.Grace != 0 || (soft.Least.Percent > 0) != (hard.Least.Percent > 0) {
+				continue
+			}
+			if soft.Least.Percent > hard.Least.Percent || soft.Least.Quantity.Cmp(hard.Least.Quantity) > 0 {
+				continue
+			}
+			all = append(all, Warning{
+				"evictionSoft[" + soft.Signal + "]",
+				"has no effect: the threshold of evictionHard is not below it, and is crossed first",
+				"raise it above that of evictionHard, or leave it out",
+			})
+		}
+	}
+	return all
+}
+
 // validateEviction checks the signals and values of the thresholds. Each soft one needs a grace period.
 func validateEviction(k *kubelet.KubeletConfiguration) (errs field.ErrorList) {
 	for _, setting := range []struct {

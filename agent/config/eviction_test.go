@@ -60,3 +60,24 @@ func TestThresholdsOfTheDiskOfContainersAreNamed(t *testing.T) {
 		t.Errorf("got %v, want the one of containerfs", got)
 	}
 }
+
+func TestASoftThresholdThatTheHardOneOvertakesIsNamed(t *testing.T) {
+	const grace = "\nevictionSoftGracePeriod: {memory.available: 1m, nodefs.available: 1m}\n"
+	for _, c := range []struct{ name, file, want string }{
+		{"above", "evictionHard: {memory.available: 1Gi}\nevictionSoft: {memory.available: 2Gi}", ""},
+		{"below", "evictionHard: {memory.available: 1Gi}\nevictionSoft: {memory.available: 500Mi}", "evictionSoft[memory.available]"},
+		{"the same", "evictionHard: {memory.available: 1Gi}\nevictionSoft: {memory.available: 1024Mi}", "evictionSoft[memory.available]"},
+		{"a smaller share", "evictionHard: {nodefs.available: 10%}\nevictionSoft: {nodefs.available: 5%}", "evictionSoft[nodefs.available]"},
+		{"a greater share", "evictionHard: {nodefs.available: 10%}\nevictionSoft: {nodefs.available: 15%}", ""},
+		{"a share and an amount", "evictionHard: {nodefs.available: 10%}\nevictionSoft: {nodefs.available: 1Gi}", ""},
+		{"of other signals", "evictionHard: {nodefs.available: 10Gi}\nevictionSoft: {memory.available: 1Gi}", ""},
+	} {
+		got := ""
+		for _, w := range Warnings(load(t, "--config", write(t, t.TempDir(), "kubelet.yaml", c.file+grace))) {
+			got += w.Setting
+		}
+		if got != c.want {
+			t.Errorf("%s: warned of %q, want %q", c.name, got, c.want)
+		}
+	}
+}

@@ -12,6 +12,7 @@ func Warnings(c *Config) (all []Warning) {
 	for _, u := range Unhonoured(c) {
 		all = append(all, Warning{u.Setting, "has no effect: " + u.Means, "leave it out, or do not rely on it"})
 	}
+	all = append(all, contradictions(c.Reserved.Rules)...)
 	for _, open := range Unsafe(c) {
 		all = append(all, Warning{"access", open, "leave these settings out"})
 	}
