@@ -28,7 +28,7 @@ type rest struct {
 	failures int32
 	until    time.Time
 	err      error
-	asked    map[types.UID]bool
+	asked    map[types.UID]time.Time // when each pod last did
 }
 
 // held returns until when the pod has to wait and why, or a nil error if it need not.
@@ -36,7 +36,10 @@ func (r *rests) held(o order, uid types.UID, now time.Time) (until time.Time, er
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	rest, ok := r.orders[o]
-	if !ok || !rest.asked[uid] || !now.Before(rest.until) {
+	if !ok || !now.Before(rest.until) {
+		return time.Time{}, nil
+	}
+	if _, again := rest.asked[uid]; !again {
 		return time.Time{}, nil
 	}
 	return rest.until, rest.err
@@ -50,10 +53,12 @@ func (r *rests) failed(o order, uid types.UID, err error, now time.Time) time.Ti
 	maps.DeleteFunc(r.orders, func(_ order, old *rest) bool { return now.Sub(old.until) > restForget })
 	current, ok := r.orders[o]
 	if !ok {
-		current = &rest{asked: map[types.UID]bool{}}
+		current = &rest{asked: map[types.UID]time.Time{}}
 		r.orders[o] = current
 	}
-	current.asked[uid], current.err = true, err
+	// New pods may ask for years for what is never there.
+	maps.DeleteFunc(current.asked, func(_ types.UID, at time.Time) bool { return now.Sub(at) > restForget })
+	current.asked[uid], current.err = now, err
 	if !now.Before(current.until) {
 		current.failures++
 		current.until = now.Add(node.Backoff(restBase, current.failures, restMax))
