@@ -37,7 +37,7 @@ type Daemon struct {
 // Start runs a kubelet on the runtime until the test ends.
 func Start(t testing.TB, rt *rig.Runtime, flags ...string) *Daemon {
 	t.Helper()
-	return start(t, agent.Config{
+	return StartWith(t, agent.Config{
 		Dir: filepath.Join(rt.Dir, "node"), Binary: build(t), Endpoint: rt.Endpoint, CgroupParent: rt.CgroupParent, Flags: flags,
 	})
 }
@@ -56,7 +56,7 @@ func StartAlone(t testing.TB, flags ...string) *Daemon {
 			t.Errorf("take the node away: %v\n%s", err, out)
 		}
 	})
-	return start(t, c)
+	return StartWith(t, c)
 }
 
 func build(t testing.TB) (binary string) {
@@ -66,7 +66,8 @@ func build(t testing.TB) (binary string) {
 	return binary
 }
 
-func start(t testing.TB, c agent.Config) *Daemon {
+// StartWith runs a kubelet of this configuration until the test ends. It chooses the ports and the socket.
+func StartWith(t testing.TB, c agent.Config) *Daemon {
 	t.Helper()
 	ports, claim, err := agent.ClaimPorts()
 	must(t, err)
@@ -112,6 +113,12 @@ func (d *Daemon) Launch() {
 	d.t.Helper()
 	must(d.t, d.agent.Launch())
 }
+
+// Pid returns the process ID of the running process.
+func (d *Daemon) Pid() int { return d.agent.Pid() }
+
+// HTTP returns a client that connects to the socket, whatever the host of a URL.
+func (d *Daemon) HTTP() *http.Client { return d.agent.HTTP() }
 
 // Conn returns a connection over the socket. A call waits while the process is down, and fails with
 // Unavailable if the process ends during the call.
