@@ -289,6 +289,18 @@ func TestWhatTheRuntimeCanDoIsTold(t *testing.T) {
 	}
 }
 
+func TestTheRuntimesVersionCanBeCompared(t *testing.T) {
+	p := &nodeObject{now: time.Now}
+	for is, want := range map[string]string{
+		"2.4.2": "2.4.2", "v2.1.0-rc.1": "2.1.0-rc.1", "1.6.20~ds1": "1.6.20", "1.30.0-dev+0f1e": "1.30.0-dev+0f1e", "of today": "of today",
+	} {
+		got := p.status(&nodev1.GetNodeResponse{Runtime: &nodev1.Runtime{Name: "containerd", Version: is}}).NodeInfo.ContainerRuntimeVersion
+		if got != "containerd://"+want {
+			t.Errorf("of version %q: got %q, want %q", is, got, want)
+		}
+	}
+}
+
 func TestTheSwapOfTheMachineIsTold(t *testing.T) {
 	p := &nodeObject{now: time.Now}
 	swaps, other := p.status(&nodev1.GetNodeResponse{SwapBytes: 5}).NodeInfo.Swap, p.status(&nodev1.GetNodeResponse{}).NodeInfo.Swap

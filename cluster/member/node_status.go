@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/version"
 
 	nodev1 "nodal/api/gen/node/v1"
 )
@@ -73,7 +74,7 @@ func (n *nodeObject) status(info *nodev1.GetNodeResponse) corev1.NodeStatus {
 			MachineID: info.GetMachineId(), BootID: info.GetBootId(), SystemUUID: info.GetSystemUuid(),
 			KernelVersion: info.GetKernelVersion(), OSImage: info.GetOsImage(), OperatingSystem: "linux", Architecture: info.GetArchitecture(),
 			KubeletVersion:          cmp.Or(info.GetKubernetesVersion(), info.GetVersion()), // an older node tells only its own
-			ContainerRuntimeVersion: info.GetRuntime().GetName() + "://" + info.GetRuntime().GetVersion(),
+			ContainerRuntimeVersion: info.GetRuntime().GetName() + "://" + comparableVersion(info.GetRuntime().GetVersion()),
 		},
 	}
 	if swap := info.GetSwapBytes(); swap > 0 {
@@ -88,6 +89,19 @@ func (n *nodeObject) status(info *nodev1.GetNodeResponse) corev1.NodeStatus {
 		}})
 	}
 	return status
+}
+
+// comparableVersion returns the part of a runtime's version that can be compared with others, as upstream does: 1.6.20 of
+// Debian's 1.6.20~ds1. A version of another form stays as it is.
+func comparableVersion(text string) string {
+	v, err := version.ParseSemantic(text)
+	if err != nil {
+		v, err = version.ParseGeneric(text)
+	}
+	if err != nil {
+		return text
+	}
+	return v.String()
 }
 
 // declared returns the node's features that API servers ask for, by Kubernetes' names and sorted. Pods that need a
