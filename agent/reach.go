@@ -73,11 +73,20 @@ func reach(ctx context.Context, o Options, f facts, m memory) (r runtime, err er
 			return podNode(fixed, f.offers.Read(), f.cgroups.Version == 2 && f.cgroups.LimitsSwap())
 		},
 		Objects: m.state.Store.Object, Files: m.volumes.OpenFile, Extras: []spec.Contributor{files.OfVolumes(m.volumes), m.files.Extras},
-		LastWords: m.files.LastWords, Event: m.state.Events.Add, Connect: r.own.Connect(),
+		LastWords: m.files.LastWords, Event: m.state.Events.Add, Connect: r.own.Connect(), Making: r.own.Making(),
 	}, o.Log)
 	r.name = askName(ctx, r.health.Status, o.Log)
 	tellUnheld(m.state, r.own.Unheld)
 	return r, nil
+}
+
+// usePodCIDRs returns the function that takes the subnets which a cluster has given the node: that of the agent's own
+// network, or else the runtime's.
+func (r runtime) usePodCIDRs() func(ctx context.Context, cidrs []string) error {
+	if own := r.own.Subnets(); own != nil {
+		return own.Use
+	}
+	return r.pods.UsePodCIDRs
 }
 
 // tellUnheld tells of NetworkPolicies from before that nothing holds pods to now. New ones are refused.

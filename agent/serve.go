@@ -62,7 +62,7 @@ func expose(o Options, f facts, m memory, r runtime, p parts) (*api, error) {
 		Machine: server.Machine{
 			Containers: r.streams, Logs: m.files, Images: p.shelf, Stats: p.figures, Past: p.remembered(), Vitals: p.vitals,
 			Ranking: p.relief.Ranking,
-			Probes:  p.prober.Counts, Alive: p.reconciler.Alive, SecretsKey: m.state.Secrets,
+			Probes:  p.prober.Counts, Alive: p.reconciler.Alive, SecretsKey: m.state.Secrets, Subnets: r.own.Subnets(),
 			System:  systemLogs(l, r.own.LogFile()),
 			Garbage: listGarbage(p.reconciler.Garbage, p.shelf.Collector.Garbage, p.logs.Garbage, r.own.Garbage),
 			Running: func(ctx context.Context) (map[node.Key]*node.Observed, error) { return r.pods.List(ctx, nil) },
@@ -85,7 +85,7 @@ func expose(o Options, f facts, m memory, r runtime, p parts) (*api, error) {
 		Client: m.counts.ClientCertificate, Serving: m.counts.ServingCertificate(p.guard.Expires),
 	}
 	return &api{s, p.guard, l, handshake(o.Config.Auth.TLS), f.supervisor, apiTasks(f, p, board{
-		p.sources, p.reconciler.Settled(), usePodCIDRs(r.pods.UsePodCIDRs, r.own.Subnets(), m.state.Events.Add),
+		p.sources, p.reconciler.Settled(), r.usePodCIDRs(),
 	}, s.Local(), counts), o.Config.Dirs, o.Log}, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -67,6 +68,7 @@ type Machine struct {
 	Alive      func(context.Context) error                                // returns once the reconciler has turned
 	System     SystemLogs                                                 // of the machine
 	SecretsKey SecretsKey                                                 // nil stands for a node that seals nothing
+	Subnets    Subnets                                                    // nil stands for a network that is not the node's
 }
 
 // Vitals reads the node's state. The server never writes it.
@@ -78,6 +80,19 @@ type Vitals interface {
 	// Pressure returns how far the node is from running short, as it was moments ago.
 	Pressure(ctx context.Context) health.Pressure
 }
+
+// Subnets reads the subnets of pods. The server never writes them.
+type Subnets interface {
+	// Read returns those in use, and those of the cluster that wait until no pod has an address.
+	Read() (used, waiting []netip.Prefix)
+	Changed() <-chan struct{}
+}
+
+// noSubnets stands for a network that is not the node's.
+type noSubnets struct{}
+
+func (noSubnets) Read() (used, waiting []netip.Prefix) { return nil, nil }
+func (noSubnets) Changed() <-chan struct{}             { return nil }
 
 // Past returns what was recorded of usage, for each pod of a name. If there is an error, it says what is missing.
 type Past func(history.Question) ([]history.Past, error)
@@ -175,6 +190,9 @@ func (cfg Config) withDefaults() Config {
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
+	}
+	if cfg.Machine.Subnets == nil {
+		cfg.Machine.Subnets = noSubnets{}
 	}
 	if cfg.Machine.SecretsKey == nil {
 		cfg.Machine.SecretsKey = noKey{}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"net/netip"
 	"slices"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -28,6 +29,7 @@ type nodeService struct {
 	vitals    Vitals
 	garbage   Garbage
 	key       SecretsKey
+	subnets   Subnets
 	ranking   Ranking
 	verbosity Verbosity
 	fixed     bool // enableDebugFlagsHandler is off
@@ -53,6 +55,8 @@ func (s *nodeService) describe(ctx context.Context) *nodev1.GetNodeResponse {
 	answer.SwapBytes, answer.Warnings = offered.Swap.Total, warnings(s.facts.Warnings)
 	answer.MachineId, answer.BootId, answer.SystemUuid = s.facts.MachineID, s.facts.BootID, s.facts.SystemUUID
 	answer.SecretsKey = showKey(s.key.State())
+	used, waiting := s.subnets.Read()
+	answer.PodCidrs, answer.WaitingPodCidrs = texts(used), texts(waiting)
 	delivered := map[node.Source]int32{}
 	for _, v := range views {
 		delivered[v.Slot.Pod.Source]++
@@ -83,6 +87,13 @@ func (s *nodeService) describe(ctx context.Context) *nodev1.GetNodeResponse {
 func warnings(of []Warning) (all []*nodev1.SettingWarning) {
 	for _, w := range of {
 		all = append(all, &nodev1.SettingWarning{Setting: w.Setting, Message: w.Problem, Remedy: w.Remedy})
+	}
+	return all
+}
+
+func texts(subnets []netip.Prefix) (all []string) {
+	for _, s := range subnets {
+		all = append(all, s.String())
 	}
 	return all
 }

@@ -22,7 +22,7 @@ func (s *nodeService) WatchNode(
 	var sent *nodev1.GetNodeResponse
 	for {
 		pods, sources, offers, vitals := s.store.Changed(), s.sources.Changed(), s.offers.Changed(), s.vitals.Changed()
-		key := s.key.Changed()
+		key, subnets := s.key.Changed(), s.subnets.Changed()
 		present := s.describe(ctx)
 		if state := timeless(present); !proto.Equal(state, sent) {
 			if err := stream.Send(&nodev1.WatchNodeResponse{Node: present}); err != nil {
@@ -39,6 +39,7 @@ func (s *nodeService) WatchNode(
 		case <-offers:
 		case <-vitals:
 		case <-key:
+		case <-subnets:
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-s.stopped:

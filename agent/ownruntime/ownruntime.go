@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/netip"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -28,6 +27,7 @@ const stopWait = 20 * time.Second
 type Runtime struct {
 	containerd *hostruntime.Runtime
 	network    *podnet.Network
+	subnets    *Subnets
 	images     *registry.Store
 	registry   *registry.Server
 	hosts      *registry.Hosts
@@ -65,6 +65,10 @@ func Start(
 	c.SandboxImage, c.Tell, c.Network = sandbox, s.Events.Add, r.network
 	if r.containerd, err = hostruntime.Start(ctx, c); err != nil {
 		return nil, fmt.Errorf("start the node's own container runtime: %w", err)
+	}
+	r.subnets = &Subnets{
+		network: r.network, fixed: len(settings.PodCIDRs) > 0, loaded: r.containerd.AwaitSubnets, event: s.Events.Add,
+		call: make(chan struct{}, 1),
 	}
 	return r, nil
 }
@@ -112,12 +116,20 @@ func (r *Runtime) Connect() func(sandbox string) error {
 	return r.network.Connect
 }
 
-// Subnets returns the subnets of pods, one for each family; nil if the runtime is not the agent's.
-func (r *Runtime) Subnets() []netip.Prefix {
+// Making keeps the network of pods as it is while a sandbox is made. It is nil if the runtime is not the agent's.
+func (r *Runtime) Making() func() (made func()) {
 	if r == nil {
 		return nil
 	}
-	return r.network.Subnets()
+	return r.network.Making
+}
+
+// Subnets returns what leads the network of pods to the cluster's subnets; nil if the runtime is not the agent's.
+func (r *Runtime) Subnets() *Subnets {
+	if r == nil {
+		return nil
+	}
+	return r.subnets
 }
 
 // Garbage lists what the network still holds of pods that are gone. There is none if the runtime is not the agent's: its
@@ -179,6 +191,10 @@ func (r *Runtime) Run(ctx context.Context) error {
 	})
 	group.Go(func() error {
 		r.network.Follow(ctx, r.store.Changed, r.unfollowed)
+		return nil
+	})
+	group.Go(func() error {
+		r.subnets.Follow(ctx, r.store.Changed)
 		return nil
 	})
 	group.Go(func() error { return r.containerd.Run(ctx) })

@@ -107,6 +107,9 @@ func (p *pods) apply(ctx context.Context, s sides) error {
 	if there {
 		known = s.have.object
 	} else {
+		if err := p.subnets.before(ctx, want); err != nil {
+			return err
+		}
 		want = want.DeepCopy()
 		want.Spec.EphemeralContainers = nil
 	}

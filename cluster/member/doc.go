@@ -11,6 +11,7 @@
 //	join.go         registers the Node object and keeps it true
 //	node_status.go  the Node object's status; pure, except for the list of images
 //	label.go        labels that a node may have
+//	subnets.go      passes the subnets of pods on to the node
 //	lease.go        renews the lease
 //	pods.go         watches both sides of each pod, and queues names to look at
 //	board.go        tells the node which pods the cluster wants of those that run there

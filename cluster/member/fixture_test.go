@@ -165,6 +165,7 @@ func stocked(pod *corev1.Pod) *objects {
 func newPods(nodeName string, c *cluster, node nodev1.PodsServiceClient, o *objects, log *slog.Logger) *pods {
 	return &pods{
 		nodeName: nodeName, cluster: c, node: node, objects: o, log: log,
-		board: ready{}, settled: ready{}.Heard(nil), queue: retry.NewQueue[types.NamespacedName](), entries: map[types.NamespacedName]*entry{},
+		subnets: &subnets{told: []string{"10.0.0.0/24"}},
+		board:   ready{}, settled: ready{}.Heard(nil), queue: retry.NewQueue[types.NamespacedName](), entries: map[types.NamespacedName]*entry{},
 	}
 }

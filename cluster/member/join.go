@@ -26,7 +26,7 @@ type nodeObject struct {
 	log      *slog.Logger
 	now      func() time.Time
 
-	subnets   []string          // of pods, that the node was told
+	subnets   *subnets
 	sent      corev1.NodeStatus // the status that the cluster has
 	sentAt    time.Time
 	addressed bool // the Node object has addresses
@@ -166,18 +166,6 @@ func (n *nodeObject) run(ctx context.Context) {
 	}, n.config.StatusEvery)
 }
 
-// tellSubnets tells the node the subnets of its pods, after each change.
-func (n *nodeObject) tellSubnets(ctx context.Context, cidrs []string) {
-	if len(cidrs) == 0 || n.config.Board == nil || slices.Equal(cidrs, n.subnets) {
-		return
-	}
-	if err := n.config.Board.UsePodCIDRs(ctx, cidrs); err != nil {
-		n.log.Warn("the node does not use the subnets of its pods yet", "subnets", cidrs, "err", err)
-		return
-	}
-	n.subnets = slices.Clone(cidrs)
-}
-
 // update sends the status if it has changed, if the cluster shows another or none, or if the last report is old. It
 // creates a deleted Node object again.
 func (n *nodeObject) update(ctx context.Context) error {
@@ -192,7 +180,9 @@ func (n *nodeObject) update(ctx context.Context) error {
 	}
 	if !gone {
 		n.remember(found)
-		n.tellSubnets(ctx, found.Spec.PodCIDRs)
+		if err := n.subnets.tell(ctx, found.Spec.PodCIDRs); err != nil {
+			n.log.Warn("the node does not use the subnets of its pods yet", "subnets", found.Spec.PodCIDRs, "err", err)
+		}
 	}
 	n.lookAtImages(ctx)
 	status := n.status(info)

@@ -93,6 +93,7 @@ func placed(t *testing.T, config Config, found *corev1.Node, code int) (p *nodeO
 	}}
 	config.NodeName, config.Register = "n", true
 	p = &nodeObject{config: config, cluster: server.dial(t), node: node, imagesOf: node, log: slog.New(slog.DiscardHandler), now: time.Now}
+	p.subnets = &subnets{nodeName: "n", cluster: p.cluster, board: config.Board}
 	p.inform = func(_ context.Context, reason, _ string) { *told = append(*told, reason) }
 	return p, written, told
 }

@@ -68,14 +68,15 @@ func lack(want *corev1.Pod, ref node.ObjectRef, wrong error) *node.Failure {
 		return &node.Failure{Reason: node.FailedCreateSandbox, Err: fmt.Errorf("Failed to create pod sandbox: %w", wrong)}
 	case ref.Kind == node.PersistentVolumeClaim:
 		return &node.Failure{Reason: node.FailedMount, Err: fmt.Errorf("Unable to attach or mount volumes: "+
-			"unmounted volumes=%[1]v, unattached volumes=[], failed to process volumes=%[1]v: error processing PVC %[2]s/%[3]s: %[4]w",
-			volumes, ref.Namespace, ref.Name, wrong)}
+			"unmounted volumes=%[1]v, unattached volumes=[], failed to process volumes=%[1]v: "+
+			"error processing PVC %[2]s/%[3]s: %[4]w", volumes, ref.Namespace, ref.Name, wrong)}
 	case len(volumes) == 0:
 		return &node.Failure{Reason: "Failed", Err: fmt.Errorf("Error: %w", wrong)}
 	case isToken:
 		wrong = fmt.Errorf("failed to fetch token: %w", wrong)
 	}
-	return &node.Failure{Reason: node.FailedMount, Err: fmt.Errorf("MountVolume.SetUp failed for volume %q : %w", volumes[0], wrong)}
+	wrong = fmt.Errorf("MountVolume.SetUp failed for volume %q : %w", volumes[0], wrong)
+	return &node.Failure{Reason: node.FailedMount, Err: wrong}
 }
 
 // mounts reports whether a volume of a pod is made from an object.

@@ -63,9 +63,10 @@ func Run(ctx context.Context, config Config, api *rest.Config, conn grpc.ClientC
 		nodeName: config.NodeName, cluster: c, node: shelfOf(conn), ready: queue.Add, alarm: retry.NewAlarm(time.Now),
 		log: log, used: map[node.ObjectRef]*usage{}, leaving: map[node.ObjectRef]chan struct{}{},
 	}
+	subnets := &subnets{nodeName: config.NodeName, cluster: c, board: config.Board}
 	pods := &pods{
-		nodeName: config.NodeName, cluster: c, node: nodev1.NewPodsServiceClient(conn), objects: objects, queue: queue, board: config.Board,
-		warn: report.warn, log: log, entries: map[types.NamespacedName]*entry{},
+		nodeName: config.NodeName, cluster: c, node: nodev1.NewPodsServiceClient(conn), objects: objects, subnets: subnets,
+		queue: queue, board: config.Board, warn: report.warn, log: log, entries: map[types.NamespacedName]*entry{},
 	}
 	events := &events{
 		reporter: report, node: nodev1.NewEventsServiceClient(conn), pod: pods.onNode, pace: config.pace(),
@@ -73,7 +74,7 @@ func Run(ctx context.Context, config Config, api *rest.Config, conn grpc.ClientC
 	}
 	object := &nodeObject{
 		config: config, cluster: c, node: nodev1.NewNodeServiceClient(conn), imagesOf: nodev1.NewImagesServiceClient(conn),
-		inform: report.inform, log: log, now: time.Now,
+		inform: report.inform, log: log, now: time.Now, subnets: subnets,
 	}
 	heart := &heart{nodeName: config.NodeName, cluster: c, lasts: config.Lease, log: log, now: time.Now}
 

@@ -29,6 +29,7 @@ type pods struct {
 	cluster  *cluster
 	node     nodev1.PodsServiceClient
 	objects  *objects
+	subnets  *subnets
 	queue    retry.Queue[types.NamespacedName]
 	warn     func(ctx context.Context, pod *corev1.Pod, reason, message string) // sends an event of the pod
 	log      *slog.Logger

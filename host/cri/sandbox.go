@@ -41,9 +41,11 @@ func (s sandboxes) run(ctx context.Context, pod *node.Pod, a node.RunSandbox) (n
 	// A sandbox may cost a network and the pull of its image: twice the time.
 	ctx, cancel := context.WithTimeout(ctx, 2*s.conn.timeout)
 	defer cancel()
+	made := s.Making()
 	reply, err := s.conn.runtime.RunPodSandbox(ctx, &runtimeapi.RunPodSandboxRequest{
 		Config: config, RuntimeHandler: pod.Handler,
 	})
+	made()
 	if err != nil {
 		err = judge(advised(err), node.FailedCreateSandbox, fmt.Sprintf("run sandbox %d", a.Attempt))
 		return node.Result{}, s.orNoNetwork(ctx, pod, err)

@@ -161,7 +161,7 @@ func (n *Network) tables(bridge net.HardwareAddr, h held) []nft.Table {
 	if some {
 		policies = policy.Table(policies.Name, n.places.bridge(), h.policies, h.pods)
 	}
-	return []nft.Table{guard(name, bridge, n.subnets, sorted(n.connected.ends), some), policies}
+	return []nft.Table{guard(name, bridge, n.Subnets(), sorted(n.connected.ends), some), policies}
 }
 
 const policySuffix = "-policy"

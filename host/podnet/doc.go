@@ -7,6 +7,7 @@
 //	       --> guard       (another: pods keep to their own addresses)
 //	       --> conflist    (containerd runs the CNI plugins by it: bridge, host-local, portmap)
 //	Follow --> lays the guard and the NetworkPolicies (policy) down again when these or pods' labels change
+//	Move   --> other subnets, while no pod is connected
 //	Connect -> lets a pod that the plugins have connected onto the network
 //	Watch  --> tells when the tables are removed, so that Keep comes at once
 //	Keep   --> sets up again what a reload of the firewall took away, opens host ports again,

@@ -91,7 +91,7 @@ func (n *Network) lost() (lost string, err error) {
 	if !there {
 		lost = " nftables table " + n.places.table() + ";"
 	}
-	for _, s := range n.subnets { // one for each family
+	for _, s := range n.Subnets() { // one for each family
 		name := forwarding4
 		if s.Addr().Is6() {
 			name = forwarding6

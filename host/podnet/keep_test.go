@@ -155,7 +155,7 @@ func noSandboxes(context.Context) (map[string]bool, error) { return nil, nil }
 func newKept(t *testing.T) *Network {
 	t.Helper()
 	n := New(Config{Places: testPlaces(t)})
-	n.subnets = prefixes("10.95.255.0/24", "fd01:2::/64")
+	n.use(prefixes("10.95.255.0/24", "fd01:2::/64"))
 	return n
 }
 

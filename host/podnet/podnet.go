@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"nodal/host/podnet/nft"
 )
@@ -81,7 +83,8 @@ type Config struct {
 type Network struct {
 	places  Places
 	wanted  []netip.Prefix
-	subnets []netip.Prefix // once it is set up
+	subnets atomic.Pointer[[]netip.Prefix] // once it is set up
+	making  sync.RWMutex                   // held to read while a pod is being connected
 	reopens bool
 	closed  []uint16
 	source  Source
@@ -102,7 +105,14 @@ func New(c Config) *Network {
 func (n *Network) Bridge() string { return n.places.bridge() }
 
 // Subnets are the addresses of the pods, one for each family, once the network is set up.
-func (n *Network) Subnets() []netip.Prefix { return n.subnets }
+func (n *Network) Subnets() []netip.Prefix {
+	if s := n.subnets.Load(); s != nil {
+		return *s
+	}
+	return nil
+}
+
+func (n *Network) use(subnets []netip.Prefix) { n.subnets.Store(&subnets) }
 
 // SetUp lays the network down: addresses, the description that containerd reads, forwarding and the masquerade
 // rules. It keeps the choices of an earlier start, which pods may be using.
@@ -115,7 +125,7 @@ func (n *Network) SetUp(ctx context.Context) error {
 	if err := n.places.changeSubnets(kept.subnets, subnets); err != nil {
 		return err
 	}
-	n.subnets = subnets
+	n.use(subnets)
 	n.ports.doubt() // ports may have been closed while no agent ran
 	if err := n.route(); err != nil {
 		return err
@@ -126,7 +136,7 @@ func (n *Network) SetUp(ctx context.Context) error {
 
 // route does what the plugins leave to the host: it forwards packets, and masquerades those that leave.
 func (n *Network) route() error {
-	six := slices.ContainsFunc(n.subnets, func(s netip.Prefix) bool { return s.Addr().Is6() })
+	six := slices.ContainsFunc(n.Subnets(), func(s netip.Prefix) bool { return s.Addr().Is6() })
 	if err := forward(six); err != nil {
 		return err
 	}

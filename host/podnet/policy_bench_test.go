@@ -49,7 +49,7 @@ func BenchmarkPoliciesOfAFullNode(b *testing.B) {
 		b.Skip("needs root to make a network")
 	}
 	n := New(Config{Places: Places{ID: "586662b34db3"}})
-	n.subnets = prefixes("10.95.255.0/24", "fd01:2::/64")
+	n.use(prefixes("10.95.255.0/24", "fd01:2::/64"))
 	ends, h := full()
 	n.connected.ends = ends
 	card := net.HardwareAddr{2, 0, 0, 0, 0, 255}

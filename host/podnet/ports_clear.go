@@ -44,7 +44,7 @@ func (n *Network) clearPorts(ctx context.Context, sandboxes Sandboxes) (events [
 // portView reads what rules are compared with. The rules have to be read before: a pod that is made meanwhile has its
 // address before its rules.
 func (n *Network) portView(ctx context.Context, rules []portRule, sandboxes Sandboxes) (portView, error) {
-	v := portView{network: n.places.bridge(), subnets: n.subnets}
+	v := portView{network: n.places.bridge(), subnets: n.Subnets()}
 	var err error
 	if v.holders, err = n.places.holders(); err != nil {
 		return v, fmt.Errorf("read the addresses of pods: %w", err)

@@ -18,7 +18,7 @@ func TestRulesOfNftablesThatLeadToNobodyAreRemoved(t *testing.T) {
 		t.Skip("needs root to make a network")
 	}
 	n, _ := newFake(t)
-	n.subnets = prefixes("10.95.255.0/24", "fd01:2::/64")
+	n.use(prefixes("10.95.255.0/24", "fd01:2::/64"))
 	addresses, results := filepath.Join(n.places.Addresses, n.places.bridge()), filepath.Join(n.cache, "results")
 	if err := errors.Join(
 		os.MkdirAll(addresses, 0o700),
@@ -66,7 +66,7 @@ func TestRulesOfNftablesThatLeadToNobodyAreRemoved(t *testing.T) {
 		}
 		removed := n.places.removePortRules(t.Context()) // there is no description of the network, and no bridge
 		wantRules("cleaned without knowing the subnets", theirs, four, dns, six)
-		conflist, rendered := n.places.renderConflist(n.subnets, 1400, byNftables)
+		conflist, rendered := n.places.renderConflist(n.Subnets(), 1400, byNftables)
 		err = errors.Join(err, removed, rendered, os.MkdirAll(filepath.Dir(n.places.Conflist), 0o700),
 			os.WriteFile(n.places.Conflist, conflist, 0o600), n.places.removePortRules(t.Context()))
 		wantRules("cleaned", theirs)

@@ -58,7 +58,7 @@ func shut(bridge string, ports []uint16) (rules []nft.Rule) {
 }
 
 func (n *Network) routed() nft.Table {
-	return routed(n.places.table(), n.places.bridge(), n.subnets, n.closed)
+	return routed(n.places.table(), n.places.bridge(), n.Subnets(), n.closed)
 }
 
 // whole reports whether all rules of a table are there.

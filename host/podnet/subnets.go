@@ -14,16 +14,14 @@ import (
 // chooseSubnets takes the wanted subnets, else those of an earlier start, else free ones by the node's name. Without
 // IPv6 on the host it takes none of that family: the bridge plugin would connect no pod.
 func (p Places) chooseSubnets(wanted, kept []netip.Prefix, six bool) ([]netip.Prefix, error) {
-	is6 := func(s netip.Prefix) bool { return s.Addr().Is6() }
-	if !six && slices.ContainsFunc(wanted, is6) {
-		return nil, fmt.Errorf(
-			"choose addresses for pods: %v are asked for, and IPv6 is switched off on this host", wanted)
+	if err := possible(wanted, six); err != nil {
+		return nil, err
 	}
 	if len(wanted) > 0 {
 		return wanted, nil
 	}
 	if !six {
-		kept = slices.DeleteFunc(slices.Clone(kept), is6)
+		kept = slices.DeleteFunc(slices.Clone(kept), func(s netip.Prefix) bool { return s.Addr().Is6() })
 	}
 	if len(kept) > 0 {
 		return kept, nil
@@ -43,21 +41,37 @@ func (p Places) chooseSubnets(wanted, kept []netip.Prefix, six bool) ([]netip.Pr
 	return subnets, nil
 }
 
+// possible fails for subnets of IPv6 on a host without it.
+func possible(wanted []netip.Prefix, six bool) error {
+	if !six && slices.ContainsFunc(wanted, func(s netip.Prefix) bool { return s.Addr().Is6() }) {
+		return fmt.Errorf("choose addresses for pods: %v are asked for, and IPv6 is switched off on this host", wanted)
+	}
+	return nil
+}
+
 // changeSubnets removes the bridge if its subnets change: the plugin gives a bridge no second address of a family.
 // It refuses while pods are connected.
 func (p Places) changeSubnets(from, to []netip.Prefix) error {
 	if !moved(from, to) {
 		return nil
 	}
-	pods, err := os.ReadDir(filepath.Join("/sys/class/net", p.bridge(), "brif"))
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("change the addresses of pods: %w", err)
+	pods, err := p.connected()
+	if err != nil {
+		return err
 	}
-	if len(pods) > 0 {
-		return fmt.Errorf("change the addresses of pods from %v to %v: %d are connected: end them first",
-			from, to, len(pods))
+	if pods > 0 {
+		return fmt.Errorf("change the addresses of pods from %v to %v: %d are connected: end them first", from, to, pods)
 	}
 	return removeBridge(p.bridge())
+}
+
+// connected counts the pods on the bridge.
+func (p Places) connected() (int, error) {
+	pods, err := os.ReadDir(filepath.Join("/sys/class/net", p.bridge(), "brif"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return 0, fmt.Errorf("count the pods on the network: %w", err)
+	}
+	return len(pods), nil
 }
 
 // moved reports whether a family gets another subnet.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -102,6 +104,41 @@ func (r *Runtime) Sandboxes(ctx context.Context) (map[string]bool, error) {
 		ready[s.GetId()] = s.GetState() == runtimeapi.PodSandboxState_SANDBOX_READY
 	}
 	return ready, nil
+}
+
+// networkWait limits how long containerd may take to read the description of the network.
+const networkWait = 10 * time.Second
+
+// AwaitSubnets returns when containerd has read a description of the network with these subnets.
+func (r *Runtime) AwaitSubnets(ctx context.Context, subnets []netip.Prefix) error {
+	ctx, cancel := context.WithTimeout(ctx, networkWait)
+	defer cancel()
+	conn, err := grpc.NewClient(r.Endpoint(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return fmt.Errorf("set up connection to containerd: %w", err)
+	}
+	defer conn.Close()
+	client := runtimeapi.NewRuntimeServiceClient(conn)
+	tick := time.NewTicker(10 * readyPoll)
+	defer tick.Stop()
+	for {
+		status, err := client.Status(ctx, &runtimeapi.StatusRequest{Verbose: true})
+		if err == nil && describes(status.GetInfo()["cniconfig"], subnets) {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return errors.Join(fmt.Errorf("containerd has not read the network of %v", subnets), err)
+		}
+	}
+}
+
+// describes reports whether a description of the network, which holds JSON as a text, names all these subnets.
+func describes(network string, subnets []netip.Prefix) bool {
+	return !slices.ContainsFunc(subnets, func(s netip.Prefix) bool {
+		return !strings.Contains(network, `"`+s.String()+`\"`) && !strings.Contains(network, `"`+s.String()+`"`)
+	})
 }
 
 // lastWords returns the end of containerd's log: only the log says why it ended.

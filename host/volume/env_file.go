@@ -15,8 +15,8 @@ import (
 const maxEnvFile = 4 << 20
 
 // OpenFile opens a file that a container has written to an empty volume of its pod. A container may make any file
-// there, also links, pipes and devices, and replace it at any moment. So the kernel looks the path up with the volume as
-// its root, and only a regular file is opened.
+// there, also links, pipes and devices, and replace it at any moment. So the kernel looks the path up with the volume
+// as its root, and only a regular file is opened.
 func (t *Tree) OpenFile(pod *corev1.Pod, volume, path string) (io.ReadCloser, error) {
 	at, _, err := t.find(pod, volume)
 	if err != nil {
@@ -27,7 +27,8 @@ func (t *Tree) OpenFile(pod *corev1.Pod, volume, path string) (io.ReadCloser, er
 	}
 	dir, err := unix.Open(at.dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, fmt.Errorf("cannot find the volume %q referenced by FileKeyRef: a container has to mount it: %v", volume, err)
+		return nil, fmt.Errorf("cannot find the volume %q referenced by FileKeyRef: a container has to mount it: %v",
+			volume, err)
 	}
 	defer unix.Close(dir)
 	found, err := openAt(dir, path, unix.RESOLVE_IN_ROOT)

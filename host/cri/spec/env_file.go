@@ -16,8 +16,8 @@ import (
 // Files opens a file in a volume of a pod, by the volume's name and the path in it.
 type Files func(pod *corev1.Pod, volume, path string) (io.ReadCloser, error)
 
-// inFile looks one value of a file up. As in Kubernetes, an empty value counts as missing. Where the key is optional, it
-// or the whole file may be missing.
+// inFile looks one value of a file up. As in Kubernetes, an empty value counts as missing. Where the key is optional,
+// it or the whole file may be missing.
 func (r Run) inFile(ref *corev1.FileKeySelector, files Files) (string, bool, error) {
 	if files == nil {
 		return "", false, fmt.Errorf("file %q: %w", ref.Path, node.ErrUnsupported)
@@ -35,14 +35,15 @@ func (r Run) inFile(ref *corev1.FileKeySelector, files Files) (string, bool, err
 		return "", false, fmt.Errorf("couldn't parse env file %q of volume %q: %w", ref.Path, ref.VolumeName, err)
 	}
 	if value == "" {
-		return "", false, absent(ref.Optional, "environment variable key %q not found in file %q of volume %q", ref.Key, ref.Path, ref.VolumeName)
+		return "", false, absent(ref.Optional, "environment variable key %q not found in file %q of volume %q",
+			ref.Key, ref.Path, ref.VolumeName)
 	}
 	return value, true, nil
 }
 
 // parseEnvFile returns the first value of a key in a file of variables, or "". Such a file is a narrow part of what a
-// shell reads: NAME='value' on lines of its own, without spaces before the sign. All between the quotes is literal, line
-// breaks too. Blank lines and comments are skipped, and a space after the sign makes the value empty. What follows the
+// shell reads: NAME='value' on lines of its own, without spaces before the sign. All between the quotes is literal,
+// line breaks too. Blank lines and comments are skipped, and a space after the sign makes the value empty. What follows the
 // key is not read, and need not be well formed.
 func parseEnvFile(file io.Reader, key string) (string, error) {
 	lines := envLines{Scanner: bufio.NewScanner(file)}

@@ -149,8 +149,13 @@ type GetNodeResponse struct {
 	SecretsKey *SecretsKey `protobuf:"bytes,21,opt,name=secrets_key,json=secretsKey,proto3" json:"secrets_key,omitempty"`
 	// The version of Kubernetes whose API the node implements, such as v1.37.0. A cluster shows it as the kubelet's.
 	KubernetesVersion string `protobuf:"bytes,22,opt,name=kubernetes_version,json=kubernetesVersion,proto3" json:"kubernetes_version,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// The subnets that pods get addresses of, one for each family. Empty if the runtime is not the node's own: its network
+	// decides.
+	PodCidrs []string `protobuf:"bytes,23,rep,name=pod_cidrs,json=podCidrs,proto3" json:"pod_cidrs,omitempty"`
+	// The subnets that the cluster has given the node instead. They are used once no pod has an address.
+	WaitingPodCidrs []string `protobuf:"bytes,24,rep,name=waiting_pod_cidrs,json=waitingPodCidrs,proto3" json:"waiting_pod_cidrs,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *GetNodeResponse) Reset() {
@@ -335,6 +340,20 @@ func (x *GetNodeResponse) GetKubernetesVersion() string {
 		return x.KubernetesVersion
 	}
 	return ""
+}
+
+func (x *GetNodeResponse) GetPodCidrs() []string {
+	if x != nil {
+		return x.PodCidrs
+	}
+	return nil
+}
+
+func (x *GetNodeResponse) GetWaitingPodCidrs() []string {
+	if x != nil {
+		return x.WaitingPodCidrs
+	}
+	return nil
 }
 
 // SecretsKey describes the key that seals Secrets on the disk.
@@ -2232,7 +2251,7 @@ var File_node_v1_node_proto protoreflect.FileDescriptor
 const file_node_v1_node_proto_rawDesc = "" +
 	"\n" +
 	"\x12node/v1/node.proto\x12\anode.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x14node/v1/access.proto\x1a\x19node/v1/node_config.proto\"\x10\n" +
-	"\x0eGetNodeRequest\"\xea\b\n" +
+	"\x0eGetNodeRequest\"\xb3\t\n" +
 	"\x0fGetNodeResponse\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x129\n" +
@@ -2263,7 +2282,9 @@ const file_node_v1_node_proto_rawDesc = "" +
 	"\bwarnings\x18\x14 \x03(\v2\x17.node.v1.SettingWarningR\bwarnings\x124\n" +
 	"\vsecrets_key\x18\x15 \x01(\v2\x13.node.v1.SecretsKeyR\n" +
 	"secretsKey\x12-\n" +
-	"\x12kubernetes_version\x18\x16 \x01(\tR\x11kubernetesVersion\x1a;\n" +
+	"\x12kubernetes_version\x18\x16 \x01(\tR\x11kubernetesVersion\x12\x1b\n" +
+	"\tpod_cidrs\x18\x17 \x03(\tR\bpodCidrs\x12*\n" +
+	"\x11waiting_pod_cidrs\x18\x18 \x03(\tR\x0fwaitingPodCidrs\x1a;\n" +
 	"\rCapacityEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a>\n" +
