@@ -45,7 +45,7 @@ const mebi = 1 << 20
 func ofProcess(name string, pid func(*soak) int, files, resident bound) []*figure {
 	return []*figure{
 		{name: name + ": open files", bound: files, pid: pid, read: func(s *soak) (float64, error) { return entries(pid(s), "fd") }},
-		{name: name + ": threads", bound: bound{2, 8}, pid: pid, read: func(s *soak) (float64, error) { return entries(pid(s), "task") }},
+		{name: name + ": threads", bound: bound{2, 16}, pid: pid, read: func(s *soak) (float64, error) { return entries(pid(s), "task") }},
 		{name: name + ": resident MiB", bound: resident, pid: pid, read: func(s *soak) (float64, error) { return residentOf(pid(s)) }},
 	}
 }
@@ -157,15 +157,15 @@ func inKernel() []*figure {
 		return func(*soak) (float64, error) { return float64(len(of(rig.Snapshot()))), nil }
 	}
 	return []*figure{
-		{name: "cgroups", bound: bound{1, 4}, read: count(func(m rig.Machine) []string { return m.Cgroups })},
+		{name: "cgroups", bound: bound{4, 24}, read: count(func(m rig.Machine) []string { return m.Cgroups })},
 		{name: "network interfaces", bound: bound{1, 1}, read: count(func(m rig.Machine) []string { return m.Links })},
 		{name: "network namespaces", bound: bound{1, 1}, read: count(func(m rig.Machine) []string { return m.NetNS })},
-		{name: "nftables rules and elements", bound: bound{1, 2}, read: func(*soak) (float64, error) { return nftRules() }},
-		{name: "iptables rules", bound: bound{1, 2}, read: func(*soak) (float64, error) {
+		{name: "nftables rules and elements", bound: bound{1, 6}, read: func(*soak) (float64, error) { return nftRules() }},
+		{name: "iptables rules", bound: bound{1, 4}, read: func(*soak) (float64, error) {
 			text, err := exec.Command("iptables-save").Output()
 			return float64(strings.Count(string(text), "\n")), err
 		}},
-		{name: "processes", bound: bound{1, 2}, read: func(s *soak) (float64, error) { return float64(len(s.processes(""))), nil }},
+		{name: "processes", bound: bound{1, 3}, read: func(s *soak) (float64, error) { return float64(len(s.processes(""))), nil }},
 	}
 }
 

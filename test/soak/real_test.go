@@ -24,7 +24,7 @@ func TestNothingGrowsOnTheNodesOwnRuntime(t *testing.T) {
 	rig.Require(t)
 	s := &soak{t: t, rand: seeded(t), words: shell, crew: 8, figures: append(ofAgent(bound{4, 100}), inKernel()...)}
 	containerd := func(s *soak) int { return s.processes("containerd")[0] }
-	s.figures = append(s.figures, ofProcess("containerd", containerd, bound{4, 24}, bound{4, 24})...)
+	s.figures = append(s.figures, ofProcess("containerd", containerd, bound{4, 40}, bound{4, 24})...)
 	s.figures = append(s.figures, onDisk(bound{100, 300}, func(s *soak) []string {
 		return []string{s.d.Dir, s.d.PodLogs, runtime.DefaultStateDir(s.d.Dir), "/var/lib/cni"}
 	})...)
