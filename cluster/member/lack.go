@@ -63,21 +63,32 @@ func lack(want *corev1.Pod, ref node.ObjectRef, wrong error) *node.Failure {
 		}
 	}
 	_, isToken := tokensOf(want)[ref]
+	reason, words := node.FailedMount, ""
 	switch {
 	case ref.Kind == node.RuntimeClass:
-		return &node.Failure{Reason: node.FailedCreateSandbox, Err: fmt.Errorf("Failed to create pod sandbox: %w", wrong)}
+		reason, words = node.FailedCreateSandbox, "Failed to create pod sandbox: "
 	case ref.Kind == node.PersistentVolumeClaim:
-		return &node.Failure{Reason: node.FailedMount, Err: fmt.Errorf("Unable to attach or mount volumes: "+
-			"unmounted volumes=%[1]v, unattached volumes=[], failed to process volumes=%[1]v: "+
-			"error processing PVC %[2]s/%[3]s: %[4]w", volumes, ref.Namespace, ref.Name, wrong)}
+		words = fmt.Sprintf("Unable to attach or mount volumes: unmounted volumes=%[1]v, unattached volumes=[], "+
+			"failed to process volumes=%[1]v: error processing PVC %[2]s/%[3]s: ", volumes, ref.Namespace, ref.Name)
 	case len(volumes) == 0:
-		return &node.Failure{Reason: "Failed", Err: fmt.Errorf("Error: %w", wrong)}
-	case isToken:
-		wrong = fmt.Errorf("failed to fetch token: %w", wrong)
+		reason, words = "Failed", "Error: "
+	default:
+		words = fmt.Sprintf("MountVolume.SetUp failed for volume %q : ", volumes[0])
 	}
-	wrong = fmt.Errorf("MountVolume.SetUp failed for volume %q : %w", volumes[0], wrong)
-	return &node.Failure{Reason: node.FailedMount, Err: wrong}
+	if isToken {
+		words += "failed to fetch token: "
+	}
+	return &node.Failure{Reason: reason, Err: spoken{words, wrong}}
 }
+
+// spoken is an error after Kubernetes' words for what it prevents.
+type spoken struct {
+	words string
+	cause error
+}
+
+func (s spoken) Error() string { return s.words + s.cause.Error() }
+func (s spoken) Unwrap() error { return s.cause }
 
 // mounts reports whether a volume of a pod is made from an object.
 func mounts(want *corev1.Pod, v *corev1.Volume, ref node.ObjectRef) bool {
