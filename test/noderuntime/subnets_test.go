@@ -4,6 +4,8 @@ import (
 	"context"
 	"net"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -66,7 +68,7 @@ func TestPodsToComeGetOtherSubnetsWhileNoneIsThere(t *testing.T) {
 	}
 	n.wantWithin(sandbox, before)
 	n.wantRunning(container)
-	n.remove(sandbox)
+	n.remove("a", sandbox)
 	made := n.network.Making()
 	if n.moves(r, given) {
 		t.Fatal("the network has moved while a pod was being made")
@@ -88,22 +90,27 @@ func TestPodsToComeGetOtherSubnetsWhileNoneIsThere(t *testing.T) {
 	}
 	n.wantRunning(container)
 	n.wantWithin(sandbox, given)
-	n.remove(sandbox)
+	n.remove("b", sandbox)
 	if !n.moves(r, before) {
 		t.Fatal("the network does not go back")
 	}
 	sandbox, _ = n.pod("c")
 	n.wantWithin(sandbox, before)
-	n.remove(sandbox)
 	must(t, r.Stop(t.Context()))
 	must(t, r.Close())
 }
 
-// remove removes a pod.
-func (n *node) remove(sandbox string) {
+// remove removes a pod, and its cgroups as an agent would.
+func (n *node) remove(name, sandbox string) {
 	n.t.Helper()
 	_, err := n.cri.StopPodSandbox(n.t.Context(), &runtimeapi.StopPodSandboxRequest{PodSandboxId: sandbox})
 	must(n.t, err)
 	_, err = n.cri.RemovePodSandbox(n.t.Context(), &runtimeapi.RemovePodSandboxRequest{PodSandboxId: sandbox})
 	must(n.t, err)
+	for _, tree := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/*"} {
+		left, _ := filepath.Glob(tree + "/kubepods-nodal-runtime/pod" + name) // the pattern is well-formed
+		for _, dir := range left {
+			must(n.t, os.Remove(dir))
+		}
+	}
 }
