@@ -11,10 +11,10 @@ import (
 
 // present returns the node's state for the admission of new pods.
 func present(
-	short func() []corev1.NodeConditionType, known func() *node.RuntimeStatus,
+	down func() bool, short func() []corev1.NodeConditionType, known func() *node.RuntimeStatus,
 ) func() admit.Present {
 	return func() admit.Present {
-		p := admit.Present{Pressures: short()}
+		p := admit.Present{Down: down(), Pressures: short()}
 		if runtime := known(); runtime != nil {
 			p.MergeGroups = !runtime.Features.SupplementalGroupsPolicy
 		}

@@ -12,7 +12,7 @@ import (
 func TestNewPodsSeeTheNodeAsItIs(t *testing.T) {
 	var known *node.RuntimeStatus
 	short := []corev1.NodeConditionType{corev1.NodeDiskPressure}
-	now := present(func() []corev1.NodeConditionType { return short }, func() *node.RuntimeStatus { return known })
+	now := present(func() bool { return false }, func() []corev1.NodeConditionType { return short }, func() *node.RuntimeStatus { return known })
 	if p := now(); !slices.Equal(p.Pressures, short) || p.MergeGroups {
 		t.Errorf("with an unknown runtime: got %+v", p)
 	}

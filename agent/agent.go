@@ -21,6 +21,7 @@ type Options struct {
 	Log     *slog.Logger
 	Level   server.Verbosity // of the log
 	Out     io.Writer        // for the report of a run that starts pods once
+	Hurry   <-chan struct{}  // closed when a stop that waits for pods has to end at once; nil means never
 }
 
 // StartError is the error of an agent that could not start.
@@ -33,6 +34,7 @@ func (e StartError) Unwrap() error { return e.Err }
 
 // Run runs the agent until the context ends. Pods keep running.
 func Run(ctx context.Context, o Options) (err error) {
+	told := ctx // by a signal
 	ctx, release, err := holdLock(ctx, o)
 	if err != nil {
 		return StartError{err}
@@ -68,6 +70,11 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return StartError{err}
 	}
+	ctx, stop := ctx, context.CancelFunc(func() {})
+	if o.Config.Shutdown.OnSIGTERM {
+		ctx, stop = lingering(ctx, told, p.machine, o.Hurry)
+	}
+	defer stop()
 	o.Log.Info("started", "node", o.Config.Node.Name, "version", o.Version, "runtime", r.endpoint)
 	return run(ctx, all, a.serve, p.reconciler.Looked(), p.vitals.Looked())
 }

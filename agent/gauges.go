@@ -24,8 +24,8 @@ type gauges struct {
 	past    *record.Recorder // of what was used; nil if nothing is recorded
 }
 
-// measure makes the gauges.
-func measure(o Options, f facts, m memory, r runtime) (g gauges) {
+// measure makes the gauges. down reports whether the machine shuts down.
+func measure(o Options, f facts, m memory, r runtime, down func() bool) (g gauges) {
 	cfg := o.Config
 	g.meter = usage.New(usage.Config{Volumes: m.volumes, LogDir: m.files.Logs.PodDir, Layers: r.stats.PodLayers})
 	g.figures = stats.New(stats.Config{
@@ -34,7 +34,7 @@ func measure(o Options, f facts, m memory, r runtime) (g gauges) {
 	})
 	g.vitals = reconciler.NewVitals(reconciler.VitalsConfig{
 		Runtime: withFault{withCgroups{r.health, r.cgroups}, r.own.Fault}, Signals: g.figures.Signals,
-		Rules: cfg.Reserved.Rules, Hold: cfg.Reserved.Shortage, Clock: time.Now, Log: o.Log,
+		Rules: cfg.Reserved.Rules, Hold: cfg.Reserved.Shortage, Down: down, Clock: time.Now, Log: o.Log,
 	})
 	g.past = newRecorder(o, m.state, counted(f.cgroups, r.cgroups, nil))
 	return g

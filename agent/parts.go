@@ -19,6 +19,7 @@ import (
 	"nodal/reconciler"
 	"nodal/reconciler/evict"
 	"nodal/reconciler/gc"
+	"nodal/reconciler/shutdown"
 	"nodal/server/auth"
 )
 
@@ -35,13 +36,15 @@ type parts struct {
 	reconciler *reconciler.Reconciler
 	relief     *evict.Relief
 	logs       *gc.LogCollector
+	machine    *shutdown.Machine
 	guard      *auth.Authenticator // of the API; nil if nothing is served
 }
 
 // build puts the parts together.
 func build(o Options, f facts, m memory, r runtime, guard *auth.Authenticator) (p parts, err error) {
 	cfg, report := o.Config, m.state.Events.Add
-	p.gauges, p.guard = measure(o, f, m, r), guard
+	p.machine = newMachine(o, m)
+	p.gauges, p.guard = measure(o, f, m, r, p.machine.Down), guard
 	p.site = site(cfg.Node.Name, f.addresses, r.name, cfg.Pods, cfg.Cgroups)
 	pulls := images.Config{
 		Settings: cfg.Images, Dirs: cfg.Dirs, State: m.state, Removed: m.counts.Collected, Pulled: m.counts.Pulled, Log: o.Log,
@@ -50,10 +53,11 @@ func build(o Options, f facts, m memory, r runtime, guard *auth.Authenticator) (
 		return p, err
 	}
 	p.intake = intake.Intake{
-		Store: m.state.Store, Offer: f.offers.Read, Present: present(p.vitals.Short, r.health.Known),
+		Store: m.state.Store, Offer: f.offers.Read, Present: present(p.machine.Down, p.vitals.Short, r.health.Known),
 		Storage: m.keeper, NewUID: uuid.NewUUID, Sources: locations(cfg), Policy: cfg.Policy,
 		Preempted: preempted(report, m.counts.Preempted), Unheld: r.own.Unheld,
 	}
+	p.machine.Resume = p.intake.Resume
 	p.sources = store.NewSources(p.intake.Sources)
 	p.sources.Delivered(node.SourceAPI, f.started, nil) // the journal brought back what was posted
 	sink := source.Sink{Intake: p.intake, Board: p.sources, Event: report}

@@ -46,6 +46,7 @@ func expose(o Options, f facts, m memory, r runtime, p parts) (*api, error) {
 		return nil, err
 	}
 	m.counts.Claims(claimFigures(p.figures.Claims, o.Log))
+	m.counts.Shutdowns(func() (began, ended time.Time) { t := p.machine.Times(); return t.Start, t.End })
 	in, l := p.intake, o.Config.Listen
 	in.Source = node.SourceAPI
 	known := describe(f.machine)
@@ -61,8 +62,8 @@ func expose(o Options, f facts, m memory, r runtime, p parts) (*api, error) {
 		},
 		Machine: server.Machine{
 			Containers: r.streams, Logs: m.files, Images: p.shelf, Stats: p.figures, Past: p.remembered(), Vitals: p.vitals,
-			Ranking: p.relief.Ranking,
-			Probes:  p.prober.Counts, Alive: p.reconciler.Alive, SecretsKey: m.state.Secrets, Subnets: r.own.Subnets(),
+			Ranking: p.relief.Ranking, Shutdown: p.machine,
+			Probes: p.prober.Counts, Alive: p.reconciler.Alive, SecretsKey: m.state.Secrets, Subnets: r.own.Subnets(),
 			System:  systemLogs(l, r.own.LogFile()),
 			Garbage: listGarbage(p.reconciler.Garbage, p.shelf.Collector.Garbage, p.logs.Garbage, r.own.Garbage),
 			Running: func(ctx context.Context) (map[node.Key]*node.Observed, error) { return r.pods.List(ctx, nil) },

@@ -136,5 +136,6 @@ func (a StartOver) About() About {
 }
 func (SetLost) About() About        { return About{Place: InJournal, Nature: Quick} }
 func (SetTermination) About() About { return About{Place: InJournal, Nature: Quick} }
+func (SetHalted) About() About      { return About{Place: InJournal, Nature: Quick} }
 func (SetResult) About() About      { return About{Place: InJournal, Nature: Quick} }
 func (Release) About() About        { return About{Place: InJournal, Nature: Quick} }

@@ -17,7 +17,7 @@ var everyAction = []Action{
 	SetUp{}, TearDown{}, RunSandbox{}, InspectSandbox{}, StopSandbox{}, RemoveSandbox{}, EnsureImage{},
 	CreateContainer{}, ResizeContainer{}, StartContainer{}, InspectContainer{},
 	StopContainer{}, RemoveContainer{}, RunHook{}, SetTally{}, SetHealth{}, SetLost{}, AskRestart{},
-	StartOver{}, SetTermination{}, SetResult{Status: &corev1.PodStatus{}}, Release{},
+	StartOver{}, SetTermination{}, SetHalted{}, SetResult{Status: &corev1.PodStatus{}}, Release{},
 	RemoveFiles{Volume: &corev1.PersistentVolume{}}, ForgetVolume{Volume: &corev1.PersistentVolume{}},
 	AskPlugin{}, AnswerPlugin{}, ForgetPlugin{},
 }

@@ -129,6 +129,8 @@ type (
 	}
 	// SetTermination journals that the pod has to end, before any of it does.
 	SetTermination struct{ Termination Termination }
+	// SetHalted journals that nothing of a pod runs any more that returns after a shutdown.
+	SetHalted struct{}
 	// SetResult journals a pod's final status.
 	SetResult struct{ Status *corev1.PodStatus }
 	// Release forgets a pod whose teardown is complete; Next takes over.
@@ -151,6 +153,7 @@ func (SetLost) Target() string            { return "lost" }
 func (a AskRestart) Target() string       { return "ask/" + a.Container }
 func (StartOver) Target() string          { return targetPod }
 func (SetTermination) Target() string     { return targetPod }
+func (SetHalted) Target() string          { return targetPod }
 func (SetResult) Target() string          { return targetPod }
 func (Release) Target() string            { return targetPod }
 
@@ -205,5 +208,6 @@ func (a AskRestart) String() string {
 }
 func (a StartOver) String() string      { return "start over after " + a.Container }
 func (a SetTermination) String() string { return "terminate: " + a.Termination.Reason }
+func (SetHalted) String() string        { return "note that it is halted" }
 func (a SetResult) String() string      { return "settle " + string(a.Status.Phase) }
 func (Release) String() string          { return "release" }

@@ -83,6 +83,11 @@ func (a SetTermination) Report(Result) (Event, bool) {
 	return Event{Reason: a.Termination.Reason, Message: a.Termination.Message}, true
 }
 
+// Report says that the pod has ended for now.
+func (SetHalted) Report(Result) (Event, bool) {
+	return Event{Reason: "Halted", Message: "all containers have ended; they run again once the machine is back"}, true
+}
+
 // Report names the pod's final phase.
 func (a SetResult) Report(Result) (Event, bool) {
 	return Event{Reason: string(a.Status.Phase), Message: "all containers have ended"}, true

@@ -193,7 +193,7 @@ type Slot struct {
 }
 
 // Termination says why the node ends a pod that no client deletes. The pod fails, however its
-// containers end, and does not come back.
+// containers end, and does not come back unless it returns after a shutdown.
 type Termination struct {
 	Requested time.Time     `json:"Requested"`
 	Reason    string        `json:"Reason"` // Kubernetes' word: DeadlineExceeded, ...
@@ -201,6 +201,10 @@ type Termination struct {
 	Grace     time.Duration `json:"Grace,omitempty"` // zero means the pod's own
 	// Signal names what the node ran short of, if that is why the pod is evicted.
 	Signal string `json:"Signal,omitempty"`
+	// Returns says that the pod runs again once the machine is back: it ends only for a shutdown.
+	Returns bool `json:"Returns,omitempty"`
+	// Halted says that nothing of a pod that returns runs any more.
+	Halted bool `json:"Halted,omitempty"`
 }
 
 // Evicted is Kubernetes' word for a pod that used more than it may, or than the node had left.

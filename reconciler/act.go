@@ -113,6 +113,8 @@ func (a Act) Do(
 		return node.Result{}, a.askRestarts(key, pod.UID(), action.Restarts...)
 	case node.SetTermination:
 		return node.Result{}, a.setTermination(key, pod.UID(), action)
+	case node.SetHalted:
+		return node.Result{}, a.setHalted(key, pod.UID())
 	case node.SetResult:
 		return node.Result{}, a.setResult(key, pod, action)
 	case node.Release:
@@ -242,6 +244,18 @@ func (a Act) setTermination(key node.Key, uid types.UID, action node.SetTerminat
 		}
 		slot.Termination = &action.Termination
 		tx.Reserved()
+		tx.Put(key, slot)
+	})
+}
+
+func (a Act) setHalted(key node.Key, uid types.UID) error {
+	return a.Store.Update(key, uid, func(tx *store.Tx, slot *node.Slot) {
+		if slot.Termination == nil || !slot.Termination.Returns {
+			return // the machine stays up after all
+		}
+		halted := *slot.Termination
+		halted.Halted = true
+		slot.Termination = &halted
 		tx.Put(key, slot)
 	})
 }

@@ -31,6 +31,7 @@ type VitalsConfig struct {
 	// read. It is not called concurrently. nil disables it.
 	Signals func(context.Context) health.Reading
 	Rules   []health.Rule // by which the node is short
+	Down    func() bool   // whether the machine shuts down; nil if that is never known
 	Hold    time.Duration // for which a shortage has to be over before its condition ends
 	Clock   func() time.Time
 	Log     *slog.Logger
@@ -156,6 +157,18 @@ func (v *Vitals) Pressure(ctx context.Context) health.Pressure {
 	return v.Measure(ctx)
 }
 
+// Heed has the conditions follow a shutdown that begins or is called off, without another look.
+func (v *Vitals) Heed() {
+	select {
+	case <-v.looked:
+		v.mu.Lock()
+		last := v.record.Pressure().Reading
+		v.mu.Unlock()
+		v.take(nil, last, v.Clock())
+	default: // the first look sees it
+	}
+}
+
 // take notes what was seen; answer is nil if the runtime was not asked. A reading that is older than the last one is
 // dropped: two measurements may overtake each other.
 func (v *Vitals) take(answer *node.RuntimeStatus, reading health.Reading, now time.Time) health.Pressure {
@@ -170,7 +183,7 @@ func (v *Vitals) take(answer *node.RuntimeStatus, reading health.Reading, now ti
 	}
 	v.logUnread(reading.Unread)
 	changed := v.record.Take(health.Facts{
-		RuntimeReady: v.known.Ready, NetworkReady: v.known.NetworkReady, Message: v.known.Message, Reading: reading,
+		Down: v.Down != nil && v.Down(), RuntimeReady: v.known.Ready, NetworkReady: v.known.NetworkReady, Message: v.known.Message, Reading: reading,
 	}, now)
 	v.setShort(health.Pressures(v.record.Conditions()))
 	if !first && (changed || !reflect.DeepEqual(v.known, before)) {

@@ -61,7 +61,8 @@ type Machine struct {
 	Stats      Stats
 	Past       Past // nil if no usage is recorded
 	Vitals     Vitals
-	Ranking    Ranking // nil if no pod is ever evicted
+	Ranking    Ranking  // nil if no pod is ever evicted
+	Shutdown   Shutdown // nil stands for a machine that stays up
 	Probes     func() []*node.ProbeCount
 	Garbage    Garbage
 	Running    func(context.Context) (map[node.Key]*node.Observed, error) // the runtime's pods
@@ -93,6 +94,21 @@ type noSubnets struct{}
 
 func (noSubnets) Read() (used, waiting []netip.Prefix) { return nil, nil }
 func (noSubnets) Changed() <-chan struct{}             { return nil }
+
+// Shutdown reads how far a shutdown of the machine has come.
+type Shutdown interface {
+	State() node.Shutdown
+	// Changed returns a channel that is closed when the state differs.
+	Changed() <-chan struct{}
+}
+
+// staysUp is a machine that never shuts down.
+type staysUp struct{}
+
+var _ Shutdown = staysUp{}
+
+func (staysUp) State() node.Shutdown     { return node.Shutdown{} }
+func (staysUp) Changed() <-chan struct{} { return nil }
 
 // Past returns what was recorded of usage, for each pod of a name. If there is an error, it says what is missing.
 type Past func(history.Question) ([]history.Past, error)
@@ -193,6 +209,9 @@ func (cfg Config) withDefaults() Config {
 	}
 	if cfg.Machine.Subnets == nil {
 		cfg.Machine.Subnets = noSubnets{}
+	}
+	if cfg.Machine.Shutdown == nil {
+		cfg.Machine.Shutdown = staysUp{}
 	}
 	if cfg.Machine.SecretsKey == nil {
 		cfg.Machine.SecretsKey = noKey{}

@@ -31,6 +31,7 @@ type nodeService struct {
 	key       SecretsKey
 	subnets   Subnets
 	ranking   Ranking
+	shutdown  Shutdown
 	verbosity Verbosity
 	fixed     bool // enableDebugFlagsHandler is off
 	stopped   <-chan struct{}
@@ -64,6 +65,7 @@ func (s *nodeService) describe(ctx context.Context) *nodev1.GetNodeResponse {
 	for _, state := range s.sources.List() {
 		answer.Sources = append(answer.Sources, sourceOf(state, delivered[state.Source]))
 	}
+	answer.Shutdown = showShutdown(s.shutdown.State())
 	r, conditions := s.vitals.Look(ctx)
 	answer.Runtime = &nodev1.Runtime{
 		Endpoint: s.facts.Endpoint, Name: r.Name, Version: r.Version,
@@ -82,6 +84,21 @@ func (s *nodeService) describe(ctx context.Context) *nodev1.GetNodeResponse {
 		})
 	}
 	return answer
+}
+
+// showShutdown returns nil while the machine stays up.
+func showShutdown(of node.Shutdown) *nodev1.Shutdown {
+	if of.Began.IsZero() {
+		return nil
+	}
+	shown := &nodev1.Shutdown{BeganAt: timestamppb.New(of.Began), Cause: of.Cause, Priority: of.Priority, Done: of.Done}
+	if !of.Done && !of.Until.IsZero() {
+		shown.PhaseEndsAt = timestamppb.New(of.Until)
+	}
+	for _, key := range of.Waits {
+		shown.Waiting = append(shown.Waiting, &nodev1.ShutdownPod{Namespace: key.Namespace, Name: key.Name})
+	}
+	return shown
 }
 
 func warnings(of []Warning) (all []*nodev1.SettingWarning) {

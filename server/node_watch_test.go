@@ -73,7 +73,8 @@ func watchNode(t *testing.T, test func(t *testing.T, n *node1, r *nodeReader)) {
 		defer cancel()
 		stopped, ended, key := make(chan struct{}), make(chan error), &scriptedKey{}
 		service := nodeService{
-			store: n.store, sources: n.sources, offers: &n.offers, site: node.Site{NodeName: "node1"}, stopped: stopped, key: key, subnets: noSubnets{},
+			store: n.store, sources: n.sources, offers: &n.offers, site: node.Site{NodeName: "node1"}, stopped: stopped, key: key,
+			subnets: noSubnets{}, shutdown: staysUp{},
 		}
 		r := &nodeReader{ctx: ctx, key: key, sent: make(chan *nodev1.GetNodeResponse)}
 		r.left.Store(11)

@@ -147,7 +147,7 @@ func newServices(cfg Config, stopped <-chan struct{}) services {
 		objects: newObjectServices(kept, stopped),
 		stats:   &statsService{pods: state.Store, stats: machine.Stats, past: machine.Past, now: cfg.Now, stopped: stopped},
 		node: &nodeService{
-			store: state.Store, sources: state.Sources, offers: state.Offers, site: state.Site, vitals: machine.Vitals, ranking: machine.Ranking,
+			store: state.Store, sources: state.Sources, offers: state.Offers, site: state.Site, vitals: machine.Vitals, ranking: machine.Ranking, shutdown: machine.Shutdown,
 			facts: cfg.Facts, verbosity: cfg.Debug.Verbosity, fixed: cfg.Debug.NoFlags, stopped: stopped,
 			plugins: state.Plugins, garbage: machine.Garbage, key: machine.SecretsKey, subnets: machine.Subnets,
 		},

@@ -33,6 +33,7 @@ type Config struct {
 	Auth     Auth
 	Cluster  Cluster
 	Process  Process
+	Shutdown Shutdown
 
 	// UsageHistory is the room on the disk for what was used, in bytes. Zero records nothing.
 	UsageHistory int64
@@ -47,6 +48,12 @@ type given struct {
 	flags        kubeletFlags                 // the flags that are no field, for Configz
 	ignoredFlags []ignoredFlag                // those given
 	sources      map[string]string            // the file or flag that sets a field, or a flag by its name with dashes
+}
+
+// Shutdown holds how pods end when the machine shuts down.
+type Shutdown struct {
+	Phases    []node.ShutdownPhase // by priority, the lowest first; empty if a shutdown does not wait for pods
+	OnSIGTERM bool                 // the agent takes SIGTERM as a shutdown of the machine
 }
 
 // Node holds what the node is called, and how it treats its machine.

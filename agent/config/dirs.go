@@ -55,6 +55,9 @@ func (d Dirs) PodResources() string { return filepath.Join(d.Root, "pod-resource
 // PodsAPI returns upstream's socket that lists and watches pods.
 func (d Dirs) PodsAPI() string { return filepath.Join(d.Root, "pods-api", "pods-api.sock") }
 
+// Shutdown returns the file that says when the machine last shut down. It has upstream's name.
+func (d Dirs) Shutdown() string { return filepath.Join(d.Root, "graceful_node_shutdown_state") }
+
 // Plugins returns the directory in which plugins register.
 func (d Dirs) Plugins() string { return filepath.Join(d.Root, "plugins_registry") }
 

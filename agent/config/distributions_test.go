@@ -25,15 +25,11 @@ func TestConfigurationsOfDistributionsAreHonoured(t *testing.T) {
 			"kubeletCgroups", // no process is moved
 		}},
 		{"talos", nil, []string{
-			"kubeletCgroups",                  // no process is moved
-			"shutdownGracePeriod",             // pods are not waited for
-			"shutdownGracePeriodCriticalPods", // pods are not waited for
-			"systemCgroups",                   // no process is moved
+			"kubeletCgroups", // no process is moved
+			"systemCgroups",  // no process is moved
 		}},
 		{"kubespray", []string{"--runtime-cgroups=/system.slice/containerd.service"}, []string{
-			"--runtime-cgroups",               // no process is moved
-			"shutdownGracePeriod",             // pods are not waited for
-			"shutdownGracePeriodCriticalPods", // pods are not waited for
+			"--runtime-cgroups", // no process is moved
 		}},
 		{"openshift", nil, []string{
 			"systemCgroups",   // no process is moved

@@ -21,33 +21,34 @@ import (
 
 // Options receives the values of the flags.
 type Options struct {
-	ConfigFile       string
-	ConfigDir        string
-	RootDir          string
-	CertDir          string
-	Socket           string
-	HostnameOverride string
-	NodeIP           string
-	NodeLabels       map[string]string
-	SandboxImage     string
-	StopRuntime      bool
-	Ended            node.Retention
-	PodsReachKubelet bool
-	ImportLimit      string
-	LogBudget        string
-	ProviderConfig   string
-	ProviderPrograms string
-	Kubeconfig       string
-	Bootstrap        string
-	CloudProvider    string
-	KernelTunables   string
-	LockFile         string
-	ExitOnContention bool
-	Version          VersionRequest
-	SecretsKey       string
-	UsageHistory     string
-	Policy           PolicyFlags
-	Audit            AuditFlags
+	ConfigFile        string
+	ConfigDir         string
+	RootDir           string
+	CertDir           string
+	Socket            string
+	HostnameOverride  string
+	NodeIP            string
+	NodeLabels        map[string]string
+	SandboxImage      string
+	StopRuntime       bool
+	ShutdownOnSIGTERM bool
+	Ended             node.Retention
+	PodsReachKubelet  bool
+	ImportLimit       string
+	LogBudget         string
+	ProviderConfig    string
+	ProviderPrograms  string
+	Kubeconfig        string
+	Bootstrap         string
+	CloudProvider     string
+	KernelTunables    string
+	LockFile          string
+	ExitOnContention  bool
+	Version           VersionRequest
+	SecretsKey        string
+	UsageHistory      string
+	Policy            PolicyFlags
+	Audit             AuditFlags
 
 	// Kubelet receives the flags that stand for a field of the file.
 	Kubelet kubelet.KubeletConfiguration
@@ -69,6 +70,7 @@ func Flags(fs *pflag.FlagSet, o *Options) {
 	fs.StringVar(&o.ProviderConfig, "image-credential-provider-config", "", "CredentialProviderConfig `file`, or a directory of such files")
 	fs.StringVar(&o.ProviderPrograms, "image-credential-provider-bin-dir", "", "`directory` of the credential provider programs")
 	fs.BoolVar(&o.StopRuntime, "stop-runtime-on-exit", false, "stop the built-in container runtime when the kubelet stops; containers keep running")
+	fs.BoolVar(&o.ShutdownOnSIGTERM, "shutdown-on-sigterm", false, "take SIGTERM as a shutdown of the machine, where no logind announces one: end the pods as shutdownGracePeriod says, then stop; a second SIGTERM stops at once; pods run again at the next start")
 	fs.BoolVar(&o.PodsReachKubelet, "pods-reach-kubelet", true, "let pods on the built-in runtime's network connect to --port and --read-only-port; false answers them with a reset")
 	usual := node.UsualRetention()
 	fs.DurationVar(&o.Ended.MinAge, "minimum-container-ttl-duration", usual.MinAge, "`age` below which a container that has ended is not removed")

@@ -11,10 +11,11 @@ type gate struct {
 type gateHere int
 
 const (
-	always  gateHere = iota // what the gate stands for is there
-	never                   // it is not there
-	inside                  // the gate chooses between two ways inside of upstream's kubelet; callers see no difference
-	grouped                 // it stands for many gates
+	always   gateHere = iota // what the gate stands for is there
+	never                    // it is not there
+	inside                   // the gate chooses between two ways inside of upstream's kubelet; callers see no difference
+	grouped                  // it stands for many gates
+	followed                 // the gate decides
 )
 
 // What a gate means that has no words of its own in the table.
@@ -26,7 +27,6 @@ var usualMeaning = map[gateHere]string{
 // What rows below say several times.
 const (
 	noDevices   = "devices of resource claims are not given to containers"
-	noShutdown  = "a shutdown of the machine does not wait for pods"
 	notWindows  = "this kubelet runs on Linux"
 	anyOption   = "the option itself decides, whether its gate is on or not"
 	noCSI       = "there are no CSI drivers on this node"
@@ -71,8 +71,8 @@ var gates = []gate{
 	{"ExtendWebSocketsToKubelet", always, "exec, attach and port-forward are served over WebSockets too"},
 	{"GRPCContainerProbeTLS", always, ""},
 	{"GitRepoVolumeDriver", never, "pods with gitRepo volumes are refused"},
-	{"GracefulNodeShutdown", never, noShutdown},
-	{"GracefulNodeShutdownBasedOnPodPriority", never, noShutdown},
+	{"GracefulNodeShutdown", followed, ""},
+	{"GracefulNodeShutdownBasedOnPodPriority", followed, ""},
 	{"H2CContainerProbe", always, ""},
 	{"HostnameOverride", always, ""},
 	{"HugepageAwareEviction", inside, ""},

@@ -43,6 +43,8 @@ func Usage() string {
 
 	b.WriteString("\nFeature gates of Kubernetes that this node always follows:\n")
 	b.WriteString(wrap(gatesThatAre(always)))
+	b.WriteString("\nFeature gates that decide, as they do upstream:\n")
+	b.WriteString(wrap(gatesThatAre(followed)))
 	b.WriteString("\nFeature gates that it never follows, with what it does instead:\n")
 	b.WriteString(helpAbsentGates())
 	b.WriteString("\nFeature gates without a difference here: " + usualMeaning[inside] + ":\n")

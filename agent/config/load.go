@@ -125,6 +125,7 @@ func resolve(o *Options, addressGiven bool) (*Config, error) {
 		Auth:     resolveAuth(k),
 		Cluster:  resolveCluster(o),
 		Process:  resolveProcess(o),
+		Shutdown: resolveShutdown(o),
 	}
 	if !o.PodsReachKubelet {
 		c.Runtime.Closed = c.Listen.ports()

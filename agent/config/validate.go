@@ -40,6 +40,7 @@ func validate(o *Options) error {
 		validateCluster(o),
 		validateTracing(k),
 		validateLock(o),
+		validateShutdown(o),
 		validateGates(k),
 	)
 	errs = append(errs, metav1validation.ValidateLabels(o.NodeLabels, field.NewPath("--node-labels"))...)

@@ -52,7 +52,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 	klog.SetSlogLogger(log)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	err = agent.Run(ctx, agent.Options{Config: cfg, Version: version, Log: log, Level: level, Out: stdout})
+	err = agent.Run(ctx, agent.Options{
+		Config: cfg, Version: version, Log: log, Level: level, Out: stdout, Hurry: hurry(ctx, cfg.Shutdown.OnSIGTERM),
+	})
 	if err == nil {
 		return 0
 	}
@@ -62,6 +64,25 @@ func run(args []string, stdout, stderr io.Writer) int {
 		log.Error("stopped", "err", err)
 	}
 	return 1
+}
+
+// hurry returns a channel that is closed by a signal to end that comes after the first one, if the first one begins a
+// shutdown of the machine.
+func hurry(ctx context.Context, wanted bool) <-chan struct{} {
+	hurry := make(chan struct{})
+	if !wanted {
+		return hurry
+	}
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	go func() {
+		defer signal.Stop(signals)
+		<-ctx.Done()
+		<-signals // the first one
+		<-signals
+		close(hurry)
+	}()
+	return hurry
 }
 
 // verbosity sets how much is logged; it may change at any time.

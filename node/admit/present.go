@@ -12,6 +12,7 @@ import (
 
 // Present holds the state of the node now, as far as it is known.
 type Present struct {
+	Down        bool                       // the machine shuts down
 	Pressures   []corev1.NodeConditionType // the conditions of pressure that hold
 	MergeGroups bool                       // its runtime knows no other supplementalGroupsPolicy than Merge
 }
@@ -19,6 +20,8 @@ type Present struct {
 // Check returns why a node in this state does not take a new pod, or nil if it does.
 func (p Present) Check(pod *node.Pod) *node.Refusal {
 	switch {
+	case p.Down:
+		return rejected(node.NodeShutdown, node.NodeShutdownMessage)
 	case len(p.Pressures) > 0 && !p.bears(pod):
 		return rejected(node.Evicted, fmt.Sprintf("The node had condition: %v. ", p.Pressures))
 	case p.MergeGroups && strictGroups(pod.Object):

@@ -96,7 +96,7 @@ func TestCheckReportsWhatIsNotHonoured(t *testing.T) {
 		}, nil, nil},
 		{"a priority ranks no pod, but for what the node itself cannot do without", func(p *corev1.Pod) {
 			p.Spec.Priority, p.Spec.PriorityClassName = new(int32(7)), "system-node-critical"
-		}, nil, []string{"spec.priority has no effect on this node: the only effect is that of a critical pod (2000000000 and above): it preempts others, is admitted under pressure, and uses no swap"}},
+		}, nil, []string{"spec.priority has no effect on this node: the only effect is that of a critical pod (2000000000 and above): it preempts others, is admitted under pressure, uses no swap, and ends last when the machine shuts down"}},
 		{"scheduling is taken without effect", func(p *corev1.Pod) {
 			p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "later"}}
 			p.Spec.ServiceAccountName = "robot"

@@ -66,7 +66,7 @@ func podRules() []rule {
 		without("spec.nodeName", "replaced by this node's name").silently(),
 		honoured("spec.nodeSelector", noMatch),
 		without("spec.preemptionPolicy", noScheduler).unless(corev1.PreemptLowerPriority),
-		without("spec.priority", "the only effect is that of a critical pod (2000000000 and above): it preempts others, is admitted under pressure, and uses no swap").unless(int32(0)),
+		without("spec.priority", "the only effect is that of a critical pod (2000000000 and above): it preempts others, is admitted under pressure, uses no swap, and ends last when the machine shuts down").unless(int32(0)),
 		honoured("spec.priorityClassName", "names a posted PriorityClass, or one of the system's; its number is read when the pod is accepted, unless that is static or a cluster's, and ranks no pod: see spec.priority. A pod of system-node-critical is also killed last when memory runs out"),
 		without("spec.schedulerName", noScheduler).unless(corev1.DefaultSchedulerName),
 		without("spec.schedulingGates", noScheduler),

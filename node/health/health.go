@@ -7,10 +7,13 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"nodal/node"
 )
 
 // Facts holds what was seen of the node at one time.
 type Facts struct {
+	Down         bool // the machine shuts down
 	RuntimeReady bool
 	NetworkReady bool
 	Message      string // why one of them is not
@@ -170,6 +173,8 @@ func (p pressure) unread(f Facts) string {
 func ready(f Facts) corev1.NodeCondition {
 	c := corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionFalse, Reason: "KubeletNotReady"}
 	switch {
+	case f.Down:
+		c.Message = node.ShuttingDownMessage
 	case !f.RuntimeReady:
 		c.Message = "container runtime is down: " + f.Message
 	case !f.NetworkReady:

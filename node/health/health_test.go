@@ -57,6 +57,8 @@ func condition(t *testing.T, r *Record, kind corev1.NodeConditionType) corev1.No
 
 func TestConditionsFollowWhatIsSeen(t *testing.T) {
 	down, offline := plenty(), plenty()
+	leaving := plenty()
+	leaving.Down = true
 	down.RuntimeReady, down.Message = false, "connection refused"
 	offline.NetworkReady, offline.Message = false, "cni plugin not initialized"
 	blind := plenty()
@@ -73,6 +75,7 @@ func TestConditionsFollowWhatIsSeen(t *testing.T) {
 		message string
 	}{
 		{"all is well", plenty(), corev1.NodeReady, yes, "KubeletReady", "kubelet is posting ready status"},
+		{"the machine shuts down", leaving, corev1.NodeReady, no, "KubeletNotReady", "node is shutting down"},
 		{"the runtime is away", down, corev1.NodeReady, no, "KubeletNotReady", "container runtime is down: connection refused"},
 		{"pods get no network", offline, corev1.NodeReady, no, "KubeletNotReady", "container runtime network not ready: cni plugin not initialized"},
 		{"as much memory is left as has to be", plenty().left("memory.available", 50), corev1.NodeMemoryPressure, no, "KubeletHasSufficientMemory", "kubelet has sufficient memory available"},

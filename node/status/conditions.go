@@ -22,11 +22,11 @@ func (d *deriver) conditions(s *corev1.PodStatus, initialised bool) []corev1.Pod
 	}, slices.Concat(d.startingOver(), d.resizing(), d.disrupted(s), d.pod.Conditions)...)
 }
 
-// disrupted returns the condition of a pod that has ended for another one, or because the node ran short. A pod that
-// exceeded its own limits has none.
+// disrupted returns the condition of a pod that has ended for another one, because the node ran short, or because the
+// machine shuts down. A pod that exceeded its own limits has none.
 func (d *deriver) disrupted(s *corev1.PodStatus) []corev1.PodCondition {
 	t := d.slot.Termination
-	if t == nil || t.Reason != node.Preempting && t.Signal == "" || s.Phase != corev1.PodFailed {
+	if t == nil || t.Reason != node.Preempting && t.Signal == "" && !t.ForShutdown() || s.Phase != corev1.PodFailed {
 		return nil
 	}
 	c := d.condition(corev1.DisruptionTarget, true, t.Requested)

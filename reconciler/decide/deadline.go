@@ -33,15 +33,27 @@ func deadline(p *Plan, v *View) bool {
 }
 
 // terminated ends the containers of a pod that has to end, within its grace period, and records that the pod has
-// failed.
+// failed, or that it is halted.
 func terminated(p *Plan, v *View) bool {
 	t := v.slot.Termination
 	if t == nil {
 		return false
 	}
-	if !v.stopOwn(p, ending{t.Requested.Add(cmp.Or(t.Grace, v.grace())), t.Reason}) {
+	switch {
+	case v.stopOwn(p, ending{t.Requested.Add(cmp.Or(t.Grace, v.grace())), t.Reason}):
+	case t.Returns:
+		v.halt(p, t)
+	default:
 		settle(p, v)
 	}
 	p.why(t.Message)
 	return true
+}
+
+// halt brings a pod to rest that runs again once the machine is back: its sandboxes end, and its volumes stay.
+func (v *View) halt(p *Plan, t *node.Termination) {
+	if t.Halted || p.looks() || !v.ended() || v.stopSandboxesOf(p, v.own) {
+		return
+	}
+	p.try(v, node.SetHalted{})
 }

@@ -42,6 +42,26 @@ func TestDeadline(t *testing.T) {
 	})
 }
 
+// returning is a pod that ends for a shutdown since so many seconds, and has ended if halted.
+func returning(seconds int, halted bool) option {
+	return func(s *scene) {
+		s.slot.Termination = &node.Termination{
+			Requested: ago(seconds), Reason: node.Terminated, Message: "down", Grace: 5 * time.Second, Returns: true, Halted: halted,
+		}
+	}
+}
+
+func TestAPodThatReturnsIsHalted(t *testing.T) {
+	testPod(t, []stepCase{
+		{"its containers have the time of the shutdown", pod(always, returning(4, false), ready, running("app")),
+			"stop app app-0 grace=1s: Terminated; why waiting for containers to end"},
+		{"then its sandbox ends, and no result is recorded", pod(always, returning(4, false), ready, exited("app", 0)),
+			"stop sandbox s0; why down"},
+		{"that nothing of it runs is noted", pod(always, returning(4, false)), "note that it is halted; why down"},
+		{"once", pod(always, returning(4, true)), "why down"},
+	})
+}
+
 func TestTerminated(t *testing.T) {
 	const why = "why " + deadlineMessage + "; done"
 	testPod(t, []stepCase{

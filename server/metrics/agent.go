@@ -55,6 +55,24 @@ func NewAgent(nodeName string, cgroups int, views func() ([]store.View, int64)) 
 	return a
 }
 
+// Shutdowns adds when the machine's last shutdown began and when its pods had ended.
+func (a *Agent) Shutdowns(last func() (began, ended time.Time)) {
+	seconds := func(t time.Time) float64 {
+		if t.IsZero() {
+			return 0
+		}
+		return float64(t.UnixNano()) / 1e9
+	}
+	gauge := func(name, help string, value func() time.Time) {
+		a.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "kubelet_" + name, Help: alpha + help},
+			func() float64 { return seconds(value()) }))
+	}
+	gauge("graceful_shutdown_start_time_seconds", "Last graceful shutdown start time since unix epoch in seconds",
+		func() time.Time { began, _ := last(); return began })
+	gauge("graceful_shutdown_end_time_seconds", "Last graceful shutdown end time since unix epoch in seconds",
+		func() time.Time { _, ended := last(); return ended })
+}
+
 // ServeHTTP answers /metrics.
 func (a *Agent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{}).ServeHTTP(w, r)

@@ -39,6 +39,7 @@ func busyAgent() *Agent {
 	a.ServingCertificate(inAnHour)
 	a.ClientCertificate(inAnHour)
 	a.Claims(func(context.Context) []statsapi.VolumeStats { return []statsapi.VolumeStats{halfFull("data")} })
+	a.Shutdowns(func() (began, ended time.Time) { return time.Unix(1000, 0), time.Unix(1030, 5e8) })
 	useCluster(a)
 	return a
 }

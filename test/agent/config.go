@@ -20,6 +20,7 @@ type Config struct {
 	// Settings are fields of KubeletConfiguration, by their JSON names.
 	Settings map[string]any
 	Flags    []string
+	Env      []string
 }
 
 // Ports are the agent's ports on loopback; zero keeps one closed.

@@ -44,7 +44,7 @@ func (a *Agent) Launch() error {
 		return err
 	}
 	a.process = process.Process{
-		Path: a.Binary, Args: args, Log: a.logPath(),
+		Path: a.Binary, Args: args, Log: a.logPath(), Env: a.Env,
 		// Ctrl-C goes to the program that runs the agent, not to the agent.
 		Attr: &syscall.SysProcAttr{Setpgid: true},
 	}

@@ -52,6 +52,7 @@ var rules = []rule{
 	{"reconciler/evict", []string{"node"}, "as decide", nil},
 	{"reconciler/gc", []string{"node"}, "as decide", nil},
 	{"reconciler/oom", []string{"node"}, "as decide", nil},
+	{"reconciler/shutdown", []string{"node"}, "as decide", nil},
 	{"reconciler", []string{"node", "reconciler"}, "it reaches the machine through interfaces of its own, or it could not be simulated", nil},
 	{"host/cri/spec", []string{"node"}, "a translation depends on the pod and the node's facts, not on the runtime", nil},
 	{"host/cri/containerd", []string{"node"}, "what containerd offers beside CRI is asked without knowing CRI", nil},

@@ -12,15 +12,17 @@ import (
 // of a node in a millisecond, and twice the same.
 var pure = []string{
 	"host/cri/spec", "node", "reconciler/decide", "reconciler/evict", "reconciler/gc", "reconciler/oom",
+	"reconciler/shutdown",
 }
 
 // acting lists files of pure packages that carry decisions out. They reach the machine through an
 // interface, but they log, and wait between rounds.
 var acting = map[string]string{
-	"reconciler/evict/evictor.go": "has pods measured and ends them, every second",
-	"reconciler/evict/relief.go":  "has the node measured and acts, as often as the pace says",
-	"reconciler/gc/collector.go":  "lists images and removes them, every few minutes",
-	"reconciler/oom/watch.go":     "logs what it hears of the kernel",
+	"reconciler/evict/evictor.go":    "has pods measured and ends them, every second",
+	"reconciler/evict/relief.go":     "has the node measured and acts, as often as the pace says",
+	"reconciler/gc/collector.go":     "lists images and removes them, every few minutes",
+	"reconciler/shutdown/machine.go": "has pods end when something changes or is due, and logs",
+	"reconciler/oom/watch.go":        "logs what it hears of the kernel",
 
 	"reconciler/gc/log_collector.go": "lists logs and removes them, as often as they are rotated",
 }

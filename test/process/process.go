@@ -16,6 +16,7 @@ type Process struct {
 	Args []string
 	Log  string               // path of the log
 	Attr *syscall.SysProcAttr // nil: the defaults
+	Env  []string             // besides this process's own
 
 	cmd   *exec.Cmd     // nil while it does not run, as far as its owner knows
 	ended chan struct{} // closed when the present run has ended
@@ -31,6 +32,7 @@ func (p *Process) Start() error {
 	defer log.Close()
 	cmd := exec.Command(p.Path, p.Args...)
 	cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = log, log, p.Attr
+	cmd.Env = append(os.Environ(), p.Env...)
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start %s: %w", p.Path, err)
 	}

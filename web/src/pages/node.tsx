@@ -1,6 +1,6 @@
 // The node: its problems first, then the state of its pods, then its facts.
 import { useSignal } from "@preact/signals";
-import type { PodStats, SettingWarning, Source } from "../api/gen";
+import type { PodStats, SettingWarning, Shutdown, Source } from "../api/gen";
 import { ApiButton, CopyButton } from "../parts/commands";
 import { Conditions } from "../parts/conditions";
 import { EventList } from "../parts/events";
@@ -44,6 +44,7 @@ export function NodePage() {
           <ApiButton call={getNode(n.name ?? "")} />
         </div>
       </div>
+      {n.shutdown && <ShuttingDown shutdown={n.shutdown} />}
       <SourceErrors sources={n.sources ?? []} />
       <Settings warnings={n.warnings ?? []} />
       <NodeTrouble lines={conditions} />
@@ -71,6 +72,33 @@ export function NodePage() {
         </aside>
       </div>
     </div>
+  );
+}
+
+/** ShuttingDown shows how far a shutdown of the machine has come, and which pods it waits for. */
+function ShuttingDown({ shutdown }: { shutdown: Shutdown }) {
+  const waiting = shutdown.waiting ?? [];
+  return (
+    <section class="alarm" aria-label="Shutdown of the machine">
+      <h2>
+        <HealthIcon health="starting" /> The machine shuts down
+      </h2>
+      <p>
+        since {since(shutdown.beganAt, now.value)}
+        {shutdown.done
+          ? "; no pod is waited for any more"
+          : ` (${shutdown.cause}); pods from priority ${shutdown.priority ?? 0} on end now`}
+      </p>
+      <ul>
+        {waiting.map((pod) => (
+          <li key={`${pod.namespace}/${pod.name}`}>
+            <code>
+              {pod.namespace}/{pod.name}
+            </code>
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }
 

@@ -154,8 +154,10 @@ type GetNodeResponse struct {
 	PodCidrs []string `protobuf:"bytes,23,rep,name=pod_cidrs,json=podCidrs,proto3" json:"pod_cidrs,omitempty"`
 	// The subnets that the cluster has given the node instead. They are used once no pod has an address.
 	WaitingPodCidrs []string `protobuf:"bytes,24,rep,name=waiting_pod_cidrs,json=waitingPodCidrs,proto3" json:"waiting_pod_cidrs,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// The shutdown of the machine that is under way; absent while it stays up.
+	Shutdown      *Shutdown `protobuf:"bytes,25,opt,name=shutdown,proto3" json:"shutdown,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetNodeResponse) Reset() {
@@ -356,6 +358,156 @@ func (x *GetNodeResponse) GetWaitingPodCidrs() []string {
 	return nil
 }
 
+func (x *GetNodeResponse) GetShutdown() *Shutdown {
+	if x != nil {
+		return x.Shutdown
+	}
+	return nil
+}
+
+// Shutdown says how far a shutdown of the machine has come. Its pods end phase by phase, the least important first.
+type Shutdown struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	BeganAt *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=began_at,json=beganAt,proto3" json:"began_at,omitempty"`
+	// What announced it: "logind" or "SIGTERM".
+	Cause string `protobuf:"bytes,2,opt,name=cause,proto3" json:"cause,omitempty"`
+	// The priority from which on pods end in the present phase.
+	Priority int32 `protobuf:"varint,3,opt,name=priority,proto3" json:"priority,omitempty"`
+	// When the present phase ends at the latest.
+	PhaseEndsAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=phase_ends_at,json=phaseEndsAt,proto3" json:"phase_ends_at,omitempty"`
+	// The pods of the present phase that have not ended yet.
+	Waiting []*ShutdownPod `protobuf:"bytes,5,rep,name=waiting,proto3" json:"waiting,omitempty"`
+	// No pod is waited for any more.
+	Done          bool `protobuf:"varint,6,opt,name=done,proto3" json:"done,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Shutdown) Reset() {
+	*x = Shutdown{}
+	mi := &file_node_v1_node_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Shutdown) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Shutdown) ProtoMessage() {}
+
+func (x *Shutdown) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_node_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Shutdown.ProtoReflect.Descriptor instead.
+func (*Shutdown) Descriptor() ([]byte, []int) {
+	return file_node_v1_node_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Shutdown) GetBeganAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.BeganAt
+	}
+	return nil
+}
+
+func (x *Shutdown) GetCause() string {
+	if x != nil {
+		return x.Cause
+	}
+	return ""
+}
+
+func (x *Shutdown) GetPriority() int32 {
+	if x != nil {
+		return x.Priority
+	}
+	return 0
+}
+
+func (x *Shutdown) GetPhaseEndsAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.PhaseEndsAt
+	}
+	return nil
+}
+
+func (x *Shutdown) GetWaiting() []*ShutdownPod {
+	if x != nil {
+		return x.Waiting
+	}
+	return nil
+}
+
+func (x *Shutdown) GetDone() bool {
+	if x != nil {
+		return x.Done
+	}
+	return false
+}
+
+// ShutdownPod names a pod that a shutdown waits for.
+type ShutdownPod struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Namespace     string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	Name          string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ShutdownPod) Reset() {
+	*x = ShutdownPod{}
+	mi := &file_node_v1_node_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ShutdownPod) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ShutdownPod) ProtoMessage() {}
+
+func (x *ShutdownPod) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_node_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ShutdownPod.ProtoReflect.Descriptor instead.
+func (*ShutdownPod) Descriptor() ([]byte, []int) {
+	return file_node_v1_node_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *ShutdownPod) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *ShutdownPod) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
 // SecretsKey describes the key that seals Secrets on the disk.
 type SecretsKey struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -379,7 +531,7 @@ type SecretsKey struct {
 
 func (x *SecretsKey) Reset() {
 	*x = SecretsKey{}
-	mi := &file_node_v1_node_proto_msgTypes[2]
+	mi := &file_node_v1_node_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -391,7 +543,7 @@ func (x *SecretsKey) String() string {
 func (*SecretsKey) ProtoMessage() {}
 
 func (x *SecretsKey) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[2]
+	mi := &file_node_v1_node_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -404,7 +556,7 @@ func (x *SecretsKey) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SecretsKey.ProtoReflect.Descriptor instead.
 func (*SecretsKey) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{2}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *SecretsKey) GetSource() string {
@@ -464,7 +616,7 @@ type RotateSecretsKeyRequest struct {
 
 func (x *RotateSecretsKeyRequest) Reset() {
 	*x = RotateSecretsKeyRequest{}
-	mi := &file_node_v1_node_proto_msgTypes[3]
+	mi := &file_node_v1_node_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -476,7 +628,7 @@ func (x *RotateSecretsKeyRequest) String() string {
 func (*RotateSecretsKeyRequest) ProtoMessage() {}
 
 func (x *RotateSecretsKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[3]
+	mi := &file_node_v1_node_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -489,7 +641,7 @@ func (x *RotateSecretsKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateSecretsKeyRequest.ProtoReflect.Descriptor instead.
 func (*RotateSecretsKeyRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{3}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{5}
 }
 
 type RotateSecretsKeyResponse struct {
@@ -501,7 +653,7 @@ type RotateSecretsKeyResponse struct {
 
 func (x *RotateSecretsKeyResponse) Reset() {
 	*x = RotateSecretsKeyResponse{}
-	mi := &file_node_v1_node_proto_msgTypes[4]
+	mi := &file_node_v1_node_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -513,7 +665,7 @@ func (x *RotateSecretsKeyResponse) String() string {
 func (*RotateSecretsKeyResponse) ProtoMessage() {}
 
 func (x *RotateSecretsKeyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[4]
+	mi := &file_node_v1_node_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -526,7 +678,7 @@ func (x *RotateSecretsKeyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateSecretsKeyResponse.ProtoReflect.Descriptor instead.
 func (*RotateSecretsKeyResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{4}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *RotateSecretsKeyResponse) GetSecretsKey() *SecretsKey {
@@ -550,7 +702,7 @@ type SettingWarning struct {
 
 func (x *SettingWarning) Reset() {
 	*x = SettingWarning{}
-	mi := &file_node_v1_node_proto_msgTypes[5]
+	mi := &file_node_v1_node_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -562,7 +714,7 @@ func (x *SettingWarning) String() string {
 func (*SettingWarning) ProtoMessage() {}
 
 func (x *SettingWarning) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[5]
+	mi := &file_node_v1_node_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -575,7 +727,7 @@ func (x *SettingWarning) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SettingWarning.ProtoReflect.Descriptor instead.
 func (*SettingWarning) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{5}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *SettingWarning) GetSetting() string {
@@ -615,7 +767,7 @@ type NodeCondition struct {
 
 func (x *NodeCondition) Reset() {
 	*x = NodeCondition{}
-	mi := &file_node_v1_node_proto_msgTypes[6]
+	mi := &file_node_v1_node_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -627,7 +779,7 @@ func (x *NodeCondition) String() string {
 func (*NodeCondition) ProtoMessage() {}
 
 func (x *NodeCondition) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[6]
+	mi := &file_node_v1_node_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -640,7 +792,7 @@ func (x *NodeCondition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeCondition.ProtoReflect.Descriptor instead.
 func (*NodeCondition) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{6}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *NodeCondition) GetType() string {
@@ -686,7 +838,7 @@ type WatchNodeRequest struct {
 
 func (x *WatchNodeRequest) Reset() {
 	*x = WatchNodeRequest{}
-	mi := &file_node_v1_node_proto_msgTypes[7]
+	mi := &file_node_v1_node_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -698,7 +850,7 @@ func (x *WatchNodeRequest) String() string {
 func (*WatchNodeRequest) ProtoMessage() {}
 
 func (x *WatchNodeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[7]
+	mi := &file_node_v1_node_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -711,7 +863,7 @@ func (x *WatchNodeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchNodeRequest.ProtoReflect.Descriptor instead.
 func (*WatchNodeRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{7}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{9}
 }
 
 type WatchNodeResponse struct {
@@ -724,7 +876,7 @@ type WatchNodeResponse struct {
 
 func (x *WatchNodeResponse) Reset() {
 	*x = WatchNodeResponse{}
-	mi := &file_node_v1_node_proto_msgTypes[8]
+	mi := &file_node_v1_node_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -736,7 +888,7 @@ func (x *WatchNodeResponse) String() string {
 func (*WatchNodeResponse) ProtoMessage() {}
 
 func (x *WatchNodeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[8]
+	mi := &file_node_v1_node_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -749,7 +901,7 @@ func (x *WatchNodeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchNodeResponse.ProtoReflect.Descriptor instead.
 func (*WatchNodeResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{8}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *WatchNodeResponse) GetNode() *GetNodeResponse {
@@ -780,7 +932,7 @@ type Runtime struct {
 
 func (x *Runtime) Reset() {
 	*x = Runtime{}
-	mi := &file_node_v1_node_proto_msgTypes[9]
+	mi := &file_node_v1_node_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -792,7 +944,7 @@ func (x *Runtime) String() string {
 func (*Runtime) ProtoMessage() {}
 
 func (x *Runtime) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[9]
+	mi := &file_node_v1_node_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -805,7 +957,7 @@ func (x *Runtime) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Runtime.ProtoReflect.Descriptor instead.
 func (*Runtime) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{9}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Runtime) GetEndpoint() string {
@@ -884,7 +1036,7 @@ type RuntimeHandler struct {
 
 func (x *RuntimeHandler) Reset() {
 	*x = RuntimeHandler{}
-	mi := &file_node_v1_node_proto_msgTypes[10]
+	mi := &file_node_v1_node_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -896,7 +1048,7 @@ func (x *RuntimeHandler) String() string {
 func (*RuntimeHandler) ProtoMessage() {}
 
 func (x *RuntimeHandler) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[10]
+	mi := &file_node_v1_node_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -909,7 +1061,7 @@ func (x *RuntimeHandler) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RuntimeHandler.ProtoReflect.Descriptor instead.
 func (*RuntimeHandler) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{10}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *RuntimeHandler) GetName() string {
@@ -951,7 +1103,7 @@ type Source struct {
 
 func (x *Source) Reset() {
 	*x = Source{}
-	mi := &file_node_v1_node_proto_msgTypes[11]
+	mi := &file_node_v1_node_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -963,7 +1115,7 @@ func (x *Source) String() string {
 func (*Source) ProtoMessage() {}
 
 func (x *Source) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[11]
+	mi := &file_node_v1_node_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -976,7 +1128,7 @@ func (x *Source) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Source.ProtoReflect.Descriptor instead.
 func (*Source) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{11}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Source) GetName() string {
@@ -1033,7 +1185,7 @@ type SourceError struct {
 
 func (x *SourceError) Reset() {
 	*x = SourceError{}
-	mi := &file_node_v1_node_proto_msgTypes[12]
+	mi := &file_node_v1_node_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1045,7 +1197,7 @@ func (x *SourceError) String() string {
 func (*SourceError) ProtoMessage() {}
 
 func (x *SourceError) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[12]
+	mi := &file_node_v1_node_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1058,7 +1210,7 @@ func (x *SourceError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SourceError.ProtoReflect.Descriptor instead.
 func (*SourceError) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{12}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *SourceError) GetOrigin() string {
@@ -1094,7 +1246,7 @@ type PodCounts struct {
 
 func (x *PodCounts) Reset() {
 	*x = PodCounts{}
-	mi := &file_node_v1_node_proto_msgTypes[13]
+	mi := &file_node_v1_node_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1106,7 +1258,7 @@ func (x *PodCounts) String() string {
 func (*PodCounts) ProtoMessage() {}
 
 func (x *PodCounts) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[13]
+	mi := &file_node_v1_node_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1119,7 +1271,7 @@ func (x *PodCounts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodCounts.ProtoReflect.Descriptor instead.
 func (*PodCounts) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{13}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *PodCounts) GetTotal() int32 {
@@ -1158,7 +1310,7 @@ type ListCapabilitiesRequest struct {
 
 func (x *ListCapabilitiesRequest) Reset() {
 	*x = ListCapabilitiesRequest{}
-	mi := &file_node_v1_node_proto_msgTypes[14]
+	mi := &file_node_v1_node_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1170,7 +1322,7 @@ func (x *ListCapabilitiesRequest) String() string {
 func (*ListCapabilitiesRequest) ProtoMessage() {}
 
 func (x *ListCapabilitiesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[14]
+	mi := &file_node_v1_node_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1183,7 +1335,7 @@ func (x *ListCapabilitiesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCapabilitiesRequest.ProtoReflect.Descriptor instead.
 func (*ListCapabilitiesRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{14}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{16}
 }
 
 type Capability struct {
@@ -1198,7 +1350,7 @@ type Capability struct {
 
 func (x *Capability) Reset() {
 	*x = Capability{}
-	mi := &file_node_v1_node_proto_msgTypes[15]
+	mi := &file_node_v1_node_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1210,7 +1362,7 @@ func (x *Capability) String() string {
 func (*Capability) ProtoMessage() {}
 
 func (x *Capability) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[15]
+	mi := &file_node_v1_node_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1223,7 +1375,7 @@ func (x *Capability) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Capability.ProtoReflect.Descriptor instead.
 func (*Capability) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{15}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Capability) GetField() string {
@@ -1256,7 +1408,7 @@ type ListCapabilitiesResponse struct {
 
 func (x *ListCapabilitiesResponse) Reset() {
 	*x = ListCapabilitiesResponse{}
-	mi := &file_node_v1_node_proto_msgTypes[16]
+	mi := &file_node_v1_node_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1268,7 +1420,7 @@ func (x *ListCapabilitiesResponse) String() string {
 func (*ListCapabilitiesResponse) ProtoMessage() {}
 
 func (x *ListCapabilitiesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[16]
+	mi := &file_node_v1_node_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1281,7 +1433,7 @@ func (x *ListCapabilitiesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCapabilitiesResponse.ProtoReflect.Descriptor instead.
 func (*ListCapabilitiesResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{16}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ListCapabilitiesResponse) GetCapabilities() []*Capability {
@@ -1299,7 +1451,7 @@ type ListGarbageRequest struct {
 
 func (x *ListGarbageRequest) Reset() {
 	*x = ListGarbageRequest{}
-	mi := &file_node_v1_node_proto_msgTypes[17]
+	mi := &file_node_v1_node_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1311,7 +1463,7 @@ func (x *ListGarbageRequest) String() string {
 func (*ListGarbageRequest) ProtoMessage() {}
 
 func (x *ListGarbageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[17]
+	mi := &file_node_v1_node_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1324,7 +1476,7 @@ func (x *ListGarbageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGarbageRequest.ProtoReflect.Descriptor instead.
 func (*ListGarbageRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{17}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{19}
 }
 
 type ListGarbageResponse struct {
@@ -1338,7 +1490,7 @@ type ListGarbageResponse struct {
 
 func (x *ListGarbageResponse) Reset() {
 	*x = ListGarbageResponse{}
-	mi := &file_node_v1_node_proto_msgTypes[18]
+	mi := &file_node_v1_node_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1350,7 +1502,7 @@ func (x *ListGarbageResponse) String() string {
 func (*ListGarbageResponse) ProtoMessage() {}
 
 func (x *ListGarbageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[18]
+	mi := &file_node_v1_node_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1363,7 +1515,7 @@ func (x *ListGarbageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGarbageResponse.ProtoReflect.Descriptor instead.
 func (*ListGarbageResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{18}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ListGarbageResponse) GetGarbage() []*Garbage {
@@ -1405,7 +1557,7 @@ type Garbage struct {
 
 func (x *Garbage) Reset() {
 	*x = Garbage{}
-	mi := &file_node_v1_node_proto_msgTypes[19]
+	mi := &file_node_v1_node_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1417,7 +1569,7 @@ func (x *Garbage) String() string {
 func (*Garbage) ProtoMessage() {}
 
 func (x *Garbage) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[19]
+	mi := &file_node_v1_node_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1430,7 +1582,7 @@ func (x *Garbage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Garbage.ProtoReflect.Descriptor instead.
 func (*Garbage) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{19}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Garbage) GetKind() string {
@@ -1504,7 +1656,7 @@ type GetLogLevelRequest struct {
 
 func (x *GetLogLevelRequest) Reset() {
 	*x = GetLogLevelRequest{}
-	mi := &file_node_v1_node_proto_msgTypes[20]
+	mi := &file_node_v1_node_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1516,7 +1668,7 @@ func (x *GetLogLevelRequest) String() string {
 func (*GetLogLevelRequest) ProtoMessage() {}
 
 func (x *GetLogLevelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[20]
+	mi := &file_node_v1_node_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1529,7 +1681,7 @@ func (x *GetLogLevelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLogLevelRequest.ProtoReflect.Descriptor instead.
 func (*GetLogLevelRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{20}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{22}
 }
 
 type GetLogLevelResponse struct {
@@ -1542,7 +1694,7 @@ type GetLogLevelResponse struct {
 
 func (x *GetLogLevelResponse) Reset() {
 	*x = GetLogLevelResponse{}
-	mi := &file_node_v1_node_proto_msgTypes[21]
+	mi := &file_node_v1_node_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1554,7 +1706,7 @@ func (x *GetLogLevelResponse) String() string {
 func (*GetLogLevelResponse) ProtoMessage() {}
 
 func (x *GetLogLevelResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[21]
+	mi := &file_node_v1_node_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1567,7 +1719,7 @@ func (x *GetLogLevelResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLogLevelResponse.ProtoReflect.Descriptor instead.
 func (*GetLogLevelResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{21}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *GetLogLevelResponse) GetVerbosity() int32 {
@@ -1586,7 +1738,7 @@ type SetLogLevelRequest struct {
 
 func (x *SetLogLevelRequest) Reset() {
 	*x = SetLogLevelRequest{}
-	mi := &file_node_v1_node_proto_msgTypes[22]
+	mi := &file_node_v1_node_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1598,7 +1750,7 @@ func (x *SetLogLevelRequest) String() string {
 func (*SetLogLevelRequest) ProtoMessage() {}
 
 func (x *SetLogLevelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[22]
+	mi := &file_node_v1_node_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1611,7 +1763,7 @@ func (x *SetLogLevelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetLogLevelRequest.ProtoReflect.Descriptor instead.
 func (*SetLogLevelRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{22}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *SetLogLevelRequest) GetVerbosity() int32 {
@@ -1631,7 +1783,7 @@ type SetLogLevelResponse struct {
 
 func (x *SetLogLevelResponse) Reset() {
 	*x = SetLogLevelResponse{}
-	mi := &file_node_v1_node_proto_msgTypes[23]
+	mi := &file_node_v1_node_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1643,7 +1795,7 @@ func (x *SetLogLevelResponse) String() string {
 func (*SetLogLevelResponse) ProtoMessage() {}
 
 func (x *SetLogLevelResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[23]
+	mi := &file_node_v1_node_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1656,7 +1808,7 @@ func (x *SetLogLevelResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetLogLevelResponse.ProtoReflect.Descriptor instead.
 func (*SetLogLevelResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{23}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *SetLogLevelResponse) GetPrevious() int32 {
@@ -1674,7 +1826,7 @@ type ListPluginsRequest struct {
 
 func (x *ListPluginsRequest) Reset() {
 	*x = ListPluginsRequest{}
-	mi := &file_node_v1_node_proto_msgTypes[24]
+	mi := &file_node_v1_node_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1686,7 +1838,7 @@ func (x *ListPluginsRequest) String() string {
 func (*ListPluginsRequest) ProtoMessage() {}
 
 func (x *ListPluginsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[24]
+	mi := &file_node_v1_node_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1699,7 +1851,7 @@ func (x *ListPluginsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPluginsRequest.ProtoReflect.Descriptor instead.
 func (*ListPluginsRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{24}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{26}
 }
 
 type ListPluginsResponse struct {
@@ -1712,7 +1864,7 @@ type ListPluginsResponse struct {
 
 func (x *ListPluginsResponse) Reset() {
 	*x = ListPluginsResponse{}
-	mi := &file_node_v1_node_proto_msgTypes[25]
+	mi := &file_node_v1_node_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1724,7 +1876,7 @@ func (x *ListPluginsResponse) String() string {
 func (*ListPluginsResponse) ProtoMessage() {}
 
 func (x *ListPluginsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[25]
+	mi := &file_node_v1_node_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1737,7 +1889,7 @@ func (x *ListPluginsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPluginsResponse.ProtoReflect.Descriptor instead.
 func (*ListPluginsResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{25}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ListPluginsResponse) GetPlugins() []*Plugin {
@@ -1773,7 +1925,7 @@ type Plugin struct {
 
 func (x *Plugin) Reset() {
 	*x = Plugin{}
-	mi := &file_node_v1_node_proto_msgTypes[26]
+	mi := &file_node_v1_node_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1785,7 +1937,7 @@ func (x *Plugin) String() string {
 func (*Plugin) ProtoMessage() {}
 
 func (x *Plugin) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[26]
+	mi := &file_node_v1_node_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1798,7 +1950,7 @@ func (x *Plugin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Plugin.ProtoReflect.Descriptor instead.
 func (*Plugin) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{26}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Plugin) GetSocket() string {
@@ -1875,7 +2027,7 @@ type GetPressureRequest struct {
 
 func (x *GetPressureRequest) Reset() {
 	*x = GetPressureRequest{}
-	mi := &file_node_v1_node_proto_msgTypes[27]
+	mi := &file_node_v1_node_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1887,7 +2039,7 @@ func (x *GetPressureRequest) String() string {
 func (*GetPressureRequest) ProtoMessage() {}
 
 func (x *GetPressureRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[27]
+	mi := &file_node_v1_node_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1900,7 +2052,7 @@ func (x *GetPressureRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPressureRequest.ProtoReflect.Descriptor instead.
 func (*GetPressureRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{27}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *GetPressureRequest) GetSignal() string {
@@ -1928,7 +2080,7 @@ type GetPressureResponse struct {
 
 func (x *GetPressureResponse) Reset() {
 	*x = GetPressureResponse{}
-	mi := &file_node_v1_node_proto_msgTypes[28]
+	mi := &file_node_v1_node_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1940,7 +2092,7 @@ func (x *GetPressureResponse) String() string {
 func (*GetPressureResponse) ProtoMessage() {}
 
 func (x *GetPressureResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[28]
+	mi := &file_node_v1_node_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1953,7 +2105,7 @@ func (x *GetPressureResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPressureResponse.ProtoReflect.Descriptor instead.
 func (*GetPressureResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{28}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *GetPressureResponse) GetSignals() []*PressureSignal {
@@ -2007,7 +2159,7 @@ type PressureSignal struct {
 
 func (x *PressureSignal) Reset() {
 	*x = PressureSignal{}
-	mi := &file_node_v1_node_proto_msgTypes[29]
+	mi := &file_node_v1_node_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2019,7 +2171,7 @@ func (x *PressureSignal) String() string {
 func (*PressureSignal) ProtoMessage() {}
 
 func (x *PressureSignal) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[29]
+	mi := &file_node_v1_node_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2032,7 +2184,7 @@ func (x *PressureSignal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PressureSignal.ProtoReflect.Descriptor instead.
 func (*PressureSignal) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{29}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *PressureSignal) GetName() string {
@@ -2088,7 +2240,7 @@ type PressureThreshold struct {
 
 func (x *PressureThreshold) Reset() {
 	*x = PressureThreshold{}
-	mi := &file_node_v1_node_proto_msgTypes[30]
+	mi := &file_node_v1_node_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2100,7 +2252,7 @@ func (x *PressureThreshold) String() string {
 func (*PressureThreshold) ProtoMessage() {}
 
 func (x *PressureThreshold) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[30]
+	mi := &file_node_v1_node_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2113,7 +2265,7 @@ func (x *PressureThreshold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PressureThreshold.ProtoReflect.Descriptor instead.
 func (*PressureThreshold) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{30}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *PressureThreshold) GetLeast() string {
@@ -2169,7 +2321,7 @@ type EvictionCandidate struct {
 
 func (x *EvictionCandidate) Reset() {
 	*x = EvictionCandidate{}
-	mi := &file_node_v1_node_proto_msgTypes[31]
+	mi := &file_node_v1_node_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2181,7 +2333,7 @@ func (x *EvictionCandidate) String() string {
 func (*EvictionCandidate) ProtoMessage() {}
 
 func (x *EvictionCandidate) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[31]
+	mi := &file_node_v1_node_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2194,7 +2346,7 @@ func (x *EvictionCandidate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvictionCandidate.ProtoReflect.Descriptor instead.
 func (*EvictionCandidate) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{31}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *EvictionCandidate) GetNamespace() string {
@@ -2251,7 +2403,7 @@ var File_node_v1_node_proto protoreflect.FileDescriptor
 const file_node_v1_node_proto_rawDesc = "" +
 	"\n" +
 	"\x12node/v1/node.proto\x12\anode.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x14node/v1/access.proto\x1a\x19node/v1/node_config.proto\"\x10\n" +
-	"\x0eGetNodeRequest\"\xb3\t\n" +
+	"\x0eGetNodeRequest\"\xe2\t\n" +
 	"\x0fGetNodeResponse\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x129\n" +
@@ -2284,7 +2436,8 @@ const file_node_v1_node_proto_rawDesc = "" +
 	"secretsKey\x12-\n" +
 	"\x12kubernetes_version\x18\x16 \x01(\tR\x11kubernetesVersion\x12\x1b\n" +
 	"\tpod_cidrs\x18\x17 \x03(\tR\bpodCidrs\x12*\n" +
-	"\x11waiting_pod_cidrs\x18\x18 \x03(\tR\x0fwaitingPodCidrs\x1a;\n" +
+	"\x11waiting_pod_cidrs\x18\x18 \x03(\tR\x0fwaitingPodCidrs\x12-\n" +
+	"\bshutdown\x18\x19 \x01(\v2\x11.node.v1.ShutdownR\bshutdown\x1a;\n" +
 	"\rCapacityEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a>\n" +
@@ -2293,7 +2446,17 @@ const file_node_v1_node_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xb7\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xf7\x01\n" +
+	"\bShutdown\x125\n" +
+	"\bbegan_at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\abeganAt\x12\x14\n" +
+	"\x05cause\x18\x02 \x01(\tR\x05cause\x12\x1a\n" +
+	"\bpriority\x18\x03 \x01(\x05R\bpriority\x12>\n" +
+	"\rphase_ends_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\vphaseEndsAt\x12.\n" +
+	"\awaiting\x18\x05 \x03(\v2\x14.node.v1.ShutdownPodR\awaiting\x12\x12\n" +
+	"\x04done\x18\x06 \x01(\bR\x04done\"?\n" +
+	"\vShutdownPod\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\"\xb7\x01\n" +
 	"\n" +
 	"SecretsKey\x12\x16\n" +
 	"\x06source\x18\x01 \x01(\tR\x06source\x12\x14\n" +
@@ -2464,104 +2627,110 @@ func file_node_v1_node_proto_rawDescGZIP() []byte {
 }
 
 var file_node_v1_node_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_node_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
+var file_node_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
 var file_node_v1_node_proto_goTypes = []any{
 	(Support)(0),                     // 0: node.v1.Support
 	(*GetNodeRequest)(nil),           // 1: node.v1.GetNodeRequest
 	(*GetNodeResponse)(nil),          // 2: node.v1.GetNodeResponse
-	(*SecretsKey)(nil),               // 3: node.v1.SecretsKey
-	(*RotateSecretsKeyRequest)(nil),  // 4: node.v1.RotateSecretsKeyRequest
-	(*RotateSecretsKeyResponse)(nil), // 5: node.v1.RotateSecretsKeyResponse
-	(*SettingWarning)(nil),           // 6: node.v1.SettingWarning
-	(*NodeCondition)(nil),            // 7: node.v1.NodeCondition
-	(*WatchNodeRequest)(nil),         // 8: node.v1.WatchNodeRequest
-	(*WatchNodeResponse)(nil),        // 9: node.v1.WatchNodeResponse
-	(*Runtime)(nil),                  // 10: node.v1.Runtime
-	(*RuntimeHandler)(nil),           // 11: node.v1.RuntimeHandler
-	(*Source)(nil),                   // 12: node.v1.Source
-	(*SourceError)(nil),              // 13: node.v1.SourceError
-	(*PodCounts)(nil),                // 14: node.v1.PodCounts
-	(*ListCapabilitiesRequest)(nil),  // 15: node.v1.ListCapabilitiesRequest
-	(*Capability)(nil),               // 16: node.v1.Capability
-	(*ListCapabilitiesResponse)(nil), // 17: node.v1.ListCapabilitiesResponse
-	(*ListGarbageRequest)(nil),       // 18: node.v1.ListGarbageRequest
-	(*ListGarbageResponse)(nil),      // 19: node.v1.ListGarbageResponse
-	(*Garbage)(nil),                  // 20: node.v1.Garbage
-	(*GetLogLevelRequest)(nil),       // 21: node.v1.GetLogLevelRequest
-	(*GetLogLevelResponse)(nil),      // 22: node.v1.GetLogLevelResponse
-	(*SetLogLevelRequest)(nil),       // 23: node.v1.SetLogLevelRequest
-	(*SetLogLevelResponse)(nil),      // 24: node.v1.SetLogLevelResponse
-	(*ListPluginsRequest)(nil),       // 25: node.v1.ListPluginsRequest
-	(*ListPluginsResponse)(nil),      // 26: node.v1.ListPluginsResponse
-	(*Plugin)(nil),                   // 27: node.v1.Plugin
-	(*GetPressureRequest)(nil),       // 28: node.v1.GetPressureRequest
-	(*GetPressureResponse)(nil),      // 29: node.v1.GetPressureResponse
-	(*PressureSignal)(nil),           // 30: node.v1.PressureSignal
-	(*PressureThreshold)(nil),        // 31: node.v1.PressureThreshold
-	(*EvictionCandidate)(nil),        // 32: node.v1.EvictionCandidate
-	nil,                              // 33: node.v1.GetNodeResponse.CapacityEntry
-	nil,                              // 34: node.v1.GetNodeResponse.AllocatableEntry
-	nil,                              // 35: node.v1.GetNodeResponse.LabelsEntry
-	(*timestamppb.Timestamp)(nil),    // 36: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),      // 37: google.protobuf.Duration
-	(*GetNodeConfigRequest)(nil),     // 38: node.v1.GetNodeConfigRequest
-	(*GetNodeConfigResponse)(nil),    // 39: node.v1.GetNodeConfigResponse
+	(*Shutdown)(nil),                 // 3: node.v1.Shutdown
+	(*ShutdownPod)(nil),              // 4: node.v1.ShutdownPod
+	(*SecretsKey)(nil),               // 5: node.v1.SecretsKey
+	(*RotateSecretsKeyRequest)(nil),  // 6: node.v1.RotateSecretsKeyRequest
+	(*RotateSecretsKeyResponse)(nil), // 7: node.v1.RotateSecretsKeyResponse
+	(*SettingWarning)(nil),           // 8: node.v1.SettingWarning
+	(*NodeCondition)(nil),            // 9: node.v1.NodeCondition
+	(*WatchNodeRequest)(nil),         // 10: node.v1.WatchNodeRequest
+	(*WatchNodeResponse)(nil),        // 11: node.v1.WatchNodeResponse
+	(*Runtime)(nil),                  // 12: node.v1.Runtime
+	(*RuntimeHandler)(nil),           // 13: node.v1.RuntimeHandler
+	(*Source)(nil),                   // 14: node.v1.Source
+	(*SourceError)(nil),              // 15: node.v1.SourceError
+	(*PodCounts)(nil),                // 16: node.v1.PodCounts
+	(*ListCapabilitiesRequest)(nil),  // 17: node.v1.ListCapabilitiesRequest
+	(*Capability)(nil),               // 18: node.v1.Capability
+	(*ListCapabilitiesResponse)(nil), // 19: node.v1.ListCapabilitiesResponse
+	(*ListGarbageRequest)(nil),       // 20: node.v1.ListGarbageRequest
+	(*ListGarbageResponse)(nil),      // 21: node.v1.ListGarbageResponse
+	(*Garbage)(nil),                  // 22: node.v1.Garbage
+	(*GetLogLevelRequest)(nil),       // 23: node.v1.GetLogLevelRequest
+	(*GetLogLevelResponse)(nil),      // 24: node.v1.GetLogLevelResponse
+	(*SetLogLevelRequest)(nil),       // 25: node.v1.SetLogLevelRequest
+	(*SetLogLevelResponse)(nil),      // 26: node.v1.SetLogLevelResponse
+	(*ListPluginsRequest)(nil),       // 27: node.v1.ListPluginsRequest
+	(*ListPluginsResponse)(nil),      // 28: node.v1.ListPluginsResponse
+	(*Plugin)(nil),                   // 29: node.v1.Plugin
+	(*GetPressureRequest)(nil),       // 30: node.v1.GetPressureRequest
+	(*GetPressureResponse)(nil),      // 31: node.v1.GetPressureResponse
+	(*PressureSignal)(nil),           // 32: node.v1.PressureSignal
+	(*PressureThreshold)(nil),        // 33: node.v1.PressureThreshold
+	(*EvictionCandidate)(nil),        // 34: node.v1.EvictionCandidate
+	nil,                              // 35: node.v1.GetNodeResponse.CapacityEntry
+	nil,                              // 36: node.v1.GetNodeResponse.AllocatableEntry
+	nil,                              // 37: node.v1.GetNodeResponse.LabelsEntry
+	(*timestamppb.Timestamp)(nil),    // 38: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),      // 39: google.protobuf.Duration
+	(*GetNodeConfigRequest)(nil),     // 40: node.v1.GetNodeConfigRequest
+	(*GetNodeConfigResponse)(nil),    // 41: node.v1.GetNodeConfigResponse
 }
 var file_node_v1_node_proto_depIdxs = []int32{
-	36, // 0: node.v1.GetNodeResponse.started_at:type_name -> google.protobuf.Timestamp
-	10, // 1: node.v1.GetNodeResponse.runtime:type_name -> node.v1.Runtime
-	12, // 2: node.v1.GetNodeResponse.sources:type_name -> node.v1.Source
-	14, // 3: node.v1.GetNodeResponse.pods:type_name -> node.v1.PodCounts
-	33, // 4: node.v1.GetNodeResponse.capacity:type_name -> node.v1.GetNodeResponse.CapacityEntry
-	34, // 5: node.v1.GetNodeResponse.allocatable:type_name -> node.v1.GetNodeResponse.AllocatableEntry
-	35, // 6: node.v1.GetNodeResponse.labels:type_name -> node.v1.GetNodeResponse.LabelsEntry
-	7,  // 7: node.v1.GetNodeResponse.conditions:type_name -> node.v1.NodeCondition
-	6,  // 8: node.v1.GetNodeResponse.warnings:type_name -> node.v1.SettingWarning
-	3,  // 9: node.v1.GetNodeResponse.secrets_key:type_name -> node.v1.SecretsKey
-	3,  // 10: node.v1.RotateSecretsKeyResponse.secrets_key:type_name -> node.v1.SecretsKey
-	36, // 11: node.v1.NodeCondition.transitioned_at:type_name -> google.protobuf.Timestamp
-	2,  // 12: node.v1.WatchNodeResponse.node:type_name -> node.v1.GetNodeResponse
-	11, // 13: node.v1.Runtime.handlers:type_name -> node.v1.RuntimeHandler
-	13, // 14: node.v1.Source.errors:type_name -> node.v1.SourceError
-	36, // 15: node.v1.Source.delivered_at:type_name -> google.protobuf.Timestamp
-	36, // 16: node.v1.SourceError.time:type_name -> google.protobuf.Timestamp
-	0,  // 17: node.v1.Capability.support:type_name -> node.v1.Support
-	16, // 18: node.v1.ListCapabilitiesResponse.capabilities:type_name -> node.v1.Capability
-	20, // 19: node.v1.ListGarbageResponse.garbage:type_name -> node.v1.Garbage
-	36, // 20: node.v1.Garbage.goes_at:type_name -> google.protobuf.Timestamp
-	27, // 21: node.v1.ListPluginsResponse.plugins:type_name -> node.v1.Plugin
-	36, // 22: node.v1.Plugin.found_at:type_name -> google.protobuf.Timestamp
-	30, // 23: node.v1.GetPressureResponse.signals:type_name -> node.v1.PressureSignal
-	32, // 24: node.v1.GetPressureResponse.pods:type_name -> node.v1.EvictionCandidate
-	36, // 25: node.v1.GetPressureResponse.measured_at:type_name -> google.protobuf.Timestamp
-	31, // 26: node.v1.PressureSignal.thresholds:type_name -> node.v1.PressureThreshold
-	37, // 27: node.v1.PressureThreshold.grace:type_name -> google.protobuf.Duration
-	36, // 28: node.v1.PressureThreshold.crossed_at:type_name -> google.protobuf.Timestamp
-	1,  // 29: node.v1.NodeService.GetNode:input_type -> node.v1.GetNodeRequest
-	8,  // 30: node.v1.NodeService.WatchNode:input_type -> node.v1.WatchNodeRequest
-	15, // 31: node.v1.NodeService.ListCapabilities:input_type -> node.v1.ListCapabilitiesRequest
-	38, // 32: node.v1.NodeService.GetNodeConfig:input_type -> node.v1.GetNodeConfigRequest
-	4,  // 33: node.v1.NodeService.RotateSecretsKey:input_type -> node.v1.RotateSecretsKeyRequest
-	25, // 34: node.v1.NodeService.ListPlugins:input_type -> node.v1.ListPluginsRequest
-	18, // 35: node.v1.NodeService.ListGarbage:input_type -> node.v1.ListGarbageRequest
-	28, // 36: node.v1.NodeService.GetPressure:input_type -> node.v1.GetPressureRequest
-	21, // 37: node.v1.NodeService.GetLogLevel:input_type -> node.v1.GetLogLevelRequest
-	23, // 38: node.v1.NodeService.SetLogLevel:input_type -> node.v1.SetLogLevelRequest
-	2,  // 39: node.v1.NodeService.GetNode:output_type -> node.v1.GetNodeResponse
-	9,  // 40: node.v1.NodeService.WatchNode:output_type -> node.v1.WatchNodeResponse
-	17, // 41: node.v1.NodeService.ListCapabilities:output_type -> node.v1.ListCapabilitiesResponse
-	39, // 42: node.v1.NodeService.GetNodeConfig:output_type -> node.v1.GetNodeConfigResponse
-	5,  // 43: node.v1.NodeService.RotateSecretsKey:output_type -> node.v1.RotateSecretsKeyResponse
-	26, // 44: node.v1.NodeService.ListPlugins:output_type -> node.v1.ListPluginsResponse
-	19, // 45: node.v1.NodeService.ListGarbage:output_type -> node.v1.ListGarbageResponse
-	29, // 46: node.v1.NodeService.GetPressure:output_type -> node.v1.GetPressureResponse
-	22, // 47: node.v1.NodeService.GetLogLevel:output_type -> node.v1.GetLogLevelResponse
-	24, // 48: node.v1.NodeService.SetLogLevel:output_type -> node.v1.SetLogLevelResponse
-	39, // [39:49] is the sub-list for method output_type
-	29, // [29:39] is the sub-list for method input_type
-	29, // [29:29] is the sub-list for extension type_name
-	29, // [29:29] is the sub-list for extension extendee
-	0,  // [0:29] is the sub-list for field type_name
+	38, // 0: node.v1.GetNodeResponse.started_at:type_name -> google.protobuf.Timestamp
+	12, // 1: node.v1.GetNodeResponse.runtime:type_name -> node.v1.Runtime
+	14, // 2: node.v1.GetNodeResponse.sources:type_name -> node.v1.Source
+	16, // 3: node.v1.GetNodeResponse.pods:type_name -> node.v1.PodCounts
+	35, // 4: node.v1.GetNodeResponse.capacity:type_name -> node.v1.GetNodeResponse.CapacityEntry
+	36, // 5: node.v1.GetNodeResponse.allocatable:type_name -> node.v1.GetNodeResponse.AllocatableEntry
+	37, // 6: node.v1.GetNodeResponse.labels:type_name -> node.v1.GetNodeResponse.LabelsEntry
+	9,  // 7: node.v1.GetNodeResponse.conditions:type_name -> node.v1.NodeCondition
+	8,  // 8: node.v1.GetNodeResponse.warnings:type_name -> node.v1.SettingWarning
+	5,  // 9: node.v1.GetNodeResponse.secrets_key:type_name -> node.v1.SecretsKey
+	3,  // 10: node.v1.GetNodeResponse.shutdown:type_name -> node.v1.Shutdown
+	38, // 11: node.v1.Shutdown.began_at:type_name -> google.protobuf.Timestamp
+	38, // 12: node.v1.Shutdown.phase_ends_at:type_name -> google.protobuf.Timestamp
+	4,  // 13: node.v1.Shutdown.waiting:type_name -> node.v1.ShutdownPod
+	5,  // 14: node.v1.RotateSecretsKeyResponse.secrets_key:type_name -> node.v1.SecretsKey
+	38, // 15: node.v1.NodeCondition.transitioned_at:type_name -> google.protobuf.Timestamp
+	2,  // 16: node.v1.WatchNodeResponse.node:type_name -> node.v1.GetNodeResponse
+	13, // 17: node.v1.Runtime.handlers:type_name -> node.v1.RuntimeHandler
+	15, // 18: node.v1.Source.errors:type_name -> node.v1.SourceError
+	38, // 19: node.v1.Source.delivered_at:type_name -> google.protobuf.Timestamp
+	38, // 20: node.v1.SourceError.time:type_name -> google.protobuf.Timestamp
+	0,  // 21: node.v1.Capability.support:type_name -> node.v1.Support
+	18, // 22: node.v1.ListCapabilitiesResponse.capabilities:type_name -> node.v1.Capability
+	22, // 23: node.v1.ListGarbageResponse.garbage:type_name -> node.v1.Garbage
+	38, // 24: node.v1.Garbage.goes_at:type_name -> google.protobuf.Timestamp
+	29, // 25: node.v1.ListPluginsResponse.plugins:type_name -> node.v1.Plugin
+	38, // 26: node.v1.Plugin.found_at:type_name -> google.protobuf.Timestamp
+	32, // 27: node.v1.GetPressureResponse.signals:type_name -> node.v1.PressureSignal
+	34, // 28: node.v1.GetPressureResponse.pods:type_name -> node.v1.EvictionCandidate
+	38, // 29: node.v1.GetPressureResponse.measured_at:type_name -> google.protobuf.Timestamp
+	33, // 30: node.v1.PressureSignal.thresholds:type_name -> node.v1.PressureThreshold
+	39, // 31: node.v1.PressureThreshold.grace:type_name -> google.protobuf.Duration
+	38, // 32: node.v1.PressureThreshold.crossed_at:type_name -> google.protobuf.Timestamp
+	1,  // 33: node.v1.NodeService.GetNode:input_type -> node.v1.GetNodeRequest
+	10, // 34: node.v1.NodeService.WatchNode:input_type -> node.v1.WatchNodeRequest
+	17, // 35: node.v1.NodeService.ListCapabilities:input_type -> node.v1.ListCapabilitiesRequest
+	40, // 36: node.v1.NodeService.GetNodeConfig:input_type -> node.v1.GetNodeConfigRequest
+	6,  // 37: node.v1.NodeService.RotateSecretsKey:input_type -> node.v1.RotateSecretsKeyRequest
+	27, // 38: node.v1.NodeService.ListPlugins:input_type -> node.v1.ListPluginsRequest
+	20, // 39: node.v1.NodeService.ListGarbage:input_type -> node.v1.ListGarbageRequest
+	30, // 40: node.v1.NodeService.GetPressure:input_type -> node.v1.GetPressureRequest
+	23, // 41: node.v1.NodeService.GetLogLevel:input_type -> node.v1.GetLogLevelRequest
+	25, // 42: node.v1.NodeService.SetLogLevel:input_type -> node.v1.SetLogLevelRequest
+	2,  // 43: node.v1.NodeService.GetNode:output_type -> node.v1.GetNodeResponse
+	11, // 44: node.v1.NodeService.WatchNode:output_type -> node.v1.WatchNodeResponse
+	19, // 45: node.v1.NodeService.ListCapabilities:output_type -> node.v1.ListCapabilitiesResponse
+	41, // 46: node.v1.NodeService.GetNodeConfig:output_type -> node.v1.GetNodeConfigResponse
+	7,  // 47: node.v1.NodeService.RotateSecretsKey:output_type -> node.v1.RotateSecretsKeyResponse
+	28, // 48: node.v1.NodeService.ListPlugins:output_type -> node.v1.ListPluginsResponse
+	21, // 49: node.v1.NodeService.ListGarbage:output_type -> node.v1.ListGarbageResponse
+	31, // 50: node.v1.NodeService.GetPressure:output_type -> node.v1.GetPressureResponse
+	24, // 51: node.v1.NodeService.GetLogLevel:output_type -> node.v1.GetLogLevelResponse
+	26, // 52: node.v1.NodeService.SetLogLevel:output_type -> node.v1.SetLogLevelResponse
+	43, // [43:53] is the sub-list for method output_type
+	33, // [33:43] is the sub-list for method input_type
+	33, // [33:33] is the sub-list for extension type_name
+	33, // [33:33] is the sub-list for extension extendee
+	0,  // [0:33] is the sub-list for field type_name
 }
 
 func init() { file_node_v1_node_proto_init() }
@@ -2571,16 +2740,16 @@ func file_node_v1_node_proto_init() {
 	}
 	file_node_v1_access_proto_init()
 	file_node_v1_node_config_proto_init()
-	file_node_v1_node_proto_msgTypes[21].OneofWrappers = []any{}
-	file_node_v1_node_proto_msgTypes[22].OneofWrappers = []any{}
 	file_node_v1_node_proto_msgTypes[23].OneofWrappers = []any{}
+	file_node_v1_node_proto_msgTypes[24].OneofWrappers = []any{}
+	file_node_v1_node_proto_msgTypes[25].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_node_v1_node_proto_rawDesc), len(file_node_v1_node_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   35,
+			NumMessages:   37,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
