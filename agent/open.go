@@ -53,6 +53,7 @@ func open(ctx context.Context, o Options, f facts) (memory, error) {
 		Pods: cfg.Dirs.Pods(), Local: keeper.Dir, Objects: s.Store,
 		Allocatable: func() corev1.ResourceList { return f.offers.Read().Allocatable }, Swept: counts.Swept,
 	})
+	counts.Volumes(volumes.Plugin)
 	s.Adopt(volumes.Adopt)
 	return memory{
 		state: s, volumes: volumes, files: files.In(cfg.Dirs, cfg.Pods.Logs.Budget, volumes.IsOurs, o.Log), keeper: keeper, counts: counts, audit: kept,

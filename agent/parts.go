@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"path/filepath"
 	goruntime "runtime"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"nodal/node"
 	"nodal/node/assign"
 	"nodal/node/intake"
+	"nodal/node/status"
 	"nodal/node/store"
 	"nodal/reconciler"
 	"nodal/reconciler/evict"
@@ -47,7 +49,7 @@ func build(o Options, f facts, m memory, r runtime, guard *auth.Authenticator) (
 	p.gauges, p.guard = measure(o, f, m, r, p.machine.Down), guard
 	p.site = site(cfg.Node.Name, f.addresses, r.name, cfg.Pods, cfg.Cgroups)
 	pulls := images.Config{
-		Settings: cfg.Images, Dirs: cfg.Dirs, State: m.state, Removed: m.counts.Collected, Pulled: m.counts.Pulled, Log: o.Log,
+		Settings: cfg.Images, Dirs: cfg.Dirs, State: m.state, Counts: m.counts, Log: o.Log,
 	}
 	if p.shelf, err = pulls.Shelf(r.images, r.endpoint, r.registry()); err != nil {
 		return p, err
@@ -67,6 +69,8 @@ func build(o Options, f facts, m memory, r runtime, guard *auth.Authenticator) (
 	if p.plugins, err = openPlugins(o); err != nil {
 		return p, err
 	}
+	m.counts.Plugins(p.plugins.Board.List, func(name string) string { return filepath.Join(cfg.Dirs.Plugins(), name) })
+	m.counts.Resizing(func(v store.View) bool { return status.Resizing(p.site, v.Slot, v.Got) })
 	p.prober = probe.New(probe.Config{Exec: r.streams, Tell: report})
 	act := reconciler.Act{
 		Store: m.state.Store, Runtime: r.pods, Images: p.shelf.Puller, Hooks: p.prober, Logs: m.files,

@@ -83,6 +83,9 @@ func (a InspectSandbox) About() About {
 func (a StopSandbox) About() About {
 	return About{ID: a.ID, Place: InRuntime, Nature: Quick, Ends: true}
 }
+func (a ResizeSandbox) About() About {
+	return About{ID: a.ID, Place: InRuntime, Nature: Quick}
+}
 func (a RemoveSandbox) About() About {
 	return About{ID: a.ID, Place: InRuntime, Nature: Quick, Ends: true}
 }

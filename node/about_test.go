@@ -14,7 +14,7 @@ import (
 
 // everyAction has one action of each type.
 var everyAction = []Action{
-	SetUp{}, TearDown{}, RunSandbox{}, InspectSandbox{}, StopSandbox{}, RemoveSandbox{}, EnsureImage{},
+	SetUp{}, TearDown{}, RunSandbox{}, InspectSandbox{}, StopSandbox{}, ResizeSandbox{}, RemoveSandbox{}, EnsureImage{},
 	CreateContainer{}, ResizeContainer{}, StartContainer{}, InspectContainer{},
 	StopContainer{}, RemoveContainer{}, RunHook{}, SetTally{}, SetHealth{}, SetLost{}, AskRestart{},
 	StartOver{}, SetTermination{}, SetHalted{}, SetResult{Status: &corev1.PodStatus{}}, Release{},

@@ -57,6 +57,12 @@ type (
 	InspectSandbox struct{ ID string }
 	// StopSandbox ends the sandbox and whatever runs in it.
 	StopSandbox struct{ ID string }
+	// ResizeSandbox tells the runtime which limits a resized pod has as a whole. They hold without that: for a runtime
+	// that keeps pods in machines of their own, this is the size of the machine.
+	ResizeSandbox struct {
+		ID     string
+		Limits limit.Limits
+	}
 	// RemoveSandbox removes a stopped sandbox and its containers.
 	RemoveSandbox struct{ ID string }
 
@@ -143,6 +149,7 @@ func (a StopSandbox) Target() string      { return "sandbox/" + a.ID }
 func (a RemoveSandbox) Target() string    { return "sandbox/" + a.ID }
 func (a CreateContainer) Target() string  { return ContainerTarget(a.Container) }
 func (a StartContainer) Target() string   { return ContainerTarget(a.Container) }
+func (ResizeSandbox) Target() string      { return targetSandbox }
 func (a ResizeContainer) Target() string  { return ResizeTarget(a.Container) }
 func (a InspectContainer) Target() string { return "inspect/" + a.ID }
 func (a StopContainer) Target() string    { return "stop/" + a.ID }
@@ -184,6 +191,8 @@ func (a CreateContainer) String() string {
 	return text
 }
 func (a StartContainer) String() string { return fmt.Sprintf("start %s %s", a.Container, a.ID) }
+func (a ResizeSandbox) String() string  { return fmt.Sprintf("resize sandbox %s to %s", a.ID, a.Limits) }
+
 func (a ResizeContainer) String() string {
 	return fmt.Sprintf("resize %s %s to %s", a.Container, a.ID, a.Limits)
 }

@@ -127,14 +127,15 @@ type Refusal struct {
 	Lack    Lack   `json:"Lack,omitempty"`
 }
 
-// Lack names what could not be assigned to a pod's containers. It is empty if the pod was
-// refused for another reason.
+// Lack names what could not be assigned to a pod's containers, or not be changed while the pod runs. It is empty if the
+// pod was refused for another reason.
 type Lack string
 
 const (
 	LackCPUs   Lack = "cpus"
 	LackMemory Lack = "memory"
 	LackPlace  Lack = "place" // CPUs and memory that lie together
+	LackSwap   Lack = "swap"  // a part of it that follows from the memory
 )
 
 // Deletion says by when a pod has to be gone.

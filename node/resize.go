@@ -11,6 +11,7 @@ import (
 type Resize struct {
 	Reason  string                                 `json:"Reason"` // Kubernetes' word: Deferred or Infeasible
 	Message string                                 `json:"Message"`
+	Lack    Lack                                   `json:"Lack,omitempty"`
 	Held    map[string]corev1.ResourceRequirements `json:"Held"` // by container, and "" for the pod as a whole: what it had
 }
 

@@ -120,7 +120,11 @@ func (a Act) Do(
 	case node.Release:
 		return node.Result{}, a.release(key, pod)
 	case node.SetUp:
-		return node.Result{}, a.facility(action.Facility).setUp(ctx, pod, action)
+		err := a.facility(action.Facility).setUp(ctx, pod, action)
+		if err == nil {
+			a.tellResized(ctx, pod, got, action)
+		}
+		return node.Result{}, err
 	case node.TearDown:
 		return node.Result{}, a.facility(action.Facility).tearDown(ctx, pod)
 	case node.EnsureImage:
@@ -163,6 +167,19 @@ func (a Act) inspect(ctx context.Context, pod *node.Pod, got *node.Observed, act
 	ctx, cancel := context.WithTimeout(ctx, inspectTimeout)
 	defer cancel()
 	return a.Runtime.Do(ctx, pod, got, action)
+}
+
+// tellResized tells the runtime the new limits of a resized pod, once its cgroup has them. As in Kubernetes, the resize
+// does not depend on the answer: what the runtime does with them is its own affair.
+func (a Act) tellResized(ctx context.Context, pod *node.Pod, got *node.Observed, done node.SetUp) {
+	if done.Facility != node.Cgroup || pod.Resized.IsZero() || got == nil {
+		return
+	}
+	if home := got.Home(pod.UID()); home != nil && home.State == node.SandboxReady {
+		ctx, cancel := context.WithTimeout(ctx, inspectTimeout)
+		defer cancel()
+		_, _ = a.Runtime.Do(ctx, pod, got, node.ResizeSandbox{ID: home.ID, Limits: done.Part.Limits})
+	}
 }
 
 // link links the log of a run that has begun. Each agent inspects every run until that succeeds, so after a crash the

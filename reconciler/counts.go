@@ -12,6 +12,13 @@ import (
 type Counts interface {
 	// Taken counts a pod that is new to the node, whether the node runs it or not.
 	Taken(*node.Pod)
+	// Changed counts a change of a pod that the node has had before. freed says what has made room for a pod that had
+	// waited for resources.
+	Changed(before, now *node.Pod, freed string)
+	// Did counts an action that has ended.
+	Did(pod *node.Pod, got *node.Observed, a node.Action, took time.Duration, err error)
+	// Resized counts a resize that was made, and a resize that fails, once.
+	Resized(took time.Duration, made bool)
 	// Worked counts a pod for which nothing is left to do for now.
 	Worked(operation string, took time.Duration)
 	// Relisted counts a look at the whole runtime.
@@ -25,7 +32,11 @@ type uncounted struct{}
 
 var _ Counts = uncounted{}
 
-func (uncounted) Taken(*node.Pod)                          {}
+func (uncounted) Taken(*node.Pod)                  {}
+func (uncounted) Changed(_, _ *node.Pod, _ string) {}
+func (uncounted) Resized(time.Duration, bool)      {}
+func (uncounted) Did(*node.Pod, *node.Observed, node.Action, time.Duration, error) {
+}
 func (uncounted) Worked(string, time.Duration)             {}
 func (uncounted) Relisted(time.Time, time.Duration, error) {}
 func (uncounted) Listened(error)                           {}

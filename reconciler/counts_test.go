@@ -18,6 +18,10 @@ type counts struct {
 	worked []string
 	limits []evict.Limit
 
+	changed []string // what had made room for a pod whose record has changed
+	did     []string // actions
+	resized []bool   // whether they were made
+
 	relisted, heard, unheard int
 }
 
@@ -27,6 +31,24 @@ func (c *counts) Taken(pod *node.Pod) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.taken = append(c.taken, pod.Object.Name)
+}
+
+func (c *counts) Changed(_, _ *node.Pod, freed string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.changed = append(c.changed, freed)
+}
+
+func (c *counts) Did(_ *node.Pod, _ *node.Observed, a node.Action, _ time.Duration, _ error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.did = append(c.did, node.KindOf(a))
+}
+
+func (c *counts) Resized(_ time.Duration, made bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.resized = append(c.resized, made)
 }
 
 func (c *counts) Worked(operation string, _ time.Duration) {

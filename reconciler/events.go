@@ -29,6 +29,7 @@ func (r *Reconciler) reportStatus(t *Tracked) {
 	s := status.Of(r.Site, t.Slot(), t.Got())
 	r.reportReady(t, s)
 	r.reportBackOff(t, s)
+	r.reportResize(t, s)
 }
 
 // reportBackOff adds an event for each run that has crashed and is followed by a pause, in the words of Kubernetes. Those of

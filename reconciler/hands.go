@@ -82,9 +82,11 @@ func (h hands) Begin(t *Tracked, a node.Action) (cancel func()) {
 
 // do carries an action out.
 func (h hands) do(ctx context.Context, pod *node.Pod, got *node.Observed, a node.Action) (node.Result, error) {
+	began := h.Act.Clock()
 	ctx, end := h.Tracer.Step(ctx, pod, got, a)
 	result, err := h.Act.Do(ctx, pod.Key(), pod, got, a)
 	end(err)
+	h.Counts.Did(pod, got, a, h.Act.Clock().Sub(began), err)
 	return result, err
 }
 
@@ -132,14 +134,21 @@ func (h hands) Look(only *node.Key, began node.Mark) {
 // Relist asks for a full look.
 func (h hands) Relist() { h.relist() }
 
-// Saw counts a pod that was accepted since the start, and reports it if it was refused.
-// It ignores a pod that is gone, and a change of a pod that was there before.
+// Saw counts a pod that was accepted since the start, and reports it if it was refused. It counts what changes about a pod
+// that was there before.
 func (h hands) Saw(v store.View, before *node.Pod) {
+	freed := h.freed.saw(v, before)
 	if v.Gone {
 		return
 	}
 	pod := v.Slot.Pod
-	if !pod.Accepted.After(h.began) || before != nil && before.UID() == pod.UID() {
+	if before != nil && before.UID() == pod.UID() {
+		if before != pod {
+			h.Counts.Changed(before, pod, freed)
+		}
+		return
+	}
+	if !pod.Accepted.After(h.began) {
 		return
 	}
 	h.Counts.Taken(pod)
@@ -162,6 +171,7 @@ func (h hands) Drop(key node.Key) {
 	delete(h.wasReady, key)
 	delete(h.wasBehind, key)
 	delete(h.backedOff, key)
+	delete(h.resizes, key)
 	h.ended(key)
 }
 

@@ -47,6 +47,8 @@ type Reconciler struct {
 	wasReady   map[node.Key]bool
 	wasBehind  map[node.Key]string            // what it was last told that a pod waits for
 	backedOff  map[node.Key]map[string]string // by container, the run whose back-off was reported
+	resizes    map[node.Key]resize
+	freed      freed // by changes of pods
 	working    map[node.Key]work
 	began      time.Time
 	looked     chan struct{}   // closed after the first full look
@@ -88,7 +90,7 @@ func New(c Config) *Reconciler {
 		Config:   c,
 		loop:     loop,
 		wasReady: map[node.Key]bool{}, wasBehind: map[node.Key]string{}, backedOff: map[node.Key]map[string]string{},
-		working: map[node.Key]work{},
+		resizes: map[node.Key]resize{}, working: map[node.Key]work{},
 		looked:  make(chan struct{}),
 		settled: make(chan struct{}),
 		sources: closed,

@@ -21,7 +21,7 @@ func (c Config) collector(local gc.LocalImages, records Records) *gc.Collector {
 		Policy: gc.Policy{
 			High: settings.HighPercent, Low: settings.LowPercent, MinAge: settings.MinAge, MaxAge: settings.MaxAge,
 		},
-		Collected: func(cause node.RemovalCause) { c.Removed(string(cause)) },
+		Collected: func(cause node.RemovalCause) { c.Counts.Collected(string(cause)) },
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"os"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"nodal/agent/config"
 	"nodal/agent/state"
 	"nodal/host/image"
@@ -18,9 +20,22 @@ type Config struct {
 	Settings config.Images
 	Dirs     config.Dirs
 	State    *state.State
-	Removed  func(cause string) // counts an image that the policy removed
-	Pulled   func(bytes int64, waited time.Duration)
+	Counts   Counts
 	Log      *slog.Logger
+}
+
+// Counts counts for metrics.
+type Counts interface {
+	// Collected counts an image that the policy removed.
+	Collected(cause string)
+	// Pulled counts a pull that has succeeded.
+	Pulled(bytes int64, waited time.Duration)
+	// AskedImage counts an image that a pod needs.
+	AskedImage(policy corev1.PullPolicy, present, pull string)
+	// HasPlugins notes which configuration of credential providers is in force.
+	HasPlugins(hash string)
+	// AskedPlugin counts a run of a credential provider.
+	AskedPlugin(name string, took time.Duration, err error)
 }
 
 // Shelf returns the images of the runtime at an endpoint. store holds those of the node's registry; nil if the
@@ -49,12 +64,14 @@ func (c Config) puller(runtime image.Runtime) (*image.Puller, error) {
 		if plugins, err = credential.LoadPlugins(settings.ProviderConfig, settings.ProviderPrograms); err != nil {
 			return nil, err
 		}
+		plugins.Ran = c.Counts.AskedPlugin
+		c.Counts.HasPlugins(plugins.Hash)
 	}
 	return image.New(image.Config{
 		Runtime: runtime, Parallel: settings.Parallel, PerSecond: settings.PerSecond, Burst: settings.Burst,
 		Object: c.State.Store.Object, Files: credentialFiles(c.Dirs.Root), Plugins: plugins,
 		Verify: image.Verification{Policy: settings.Verify, Allow: settings.Allow, Dir: c.Dirs.ImageRecords()},
-		Log:    c.Log, Tell: c.State.Events.Add, Pulled: c.Pulled,
+		Log:    c.Log, Tell: c.State.Events.Add, Pulled: c.Counts.Pulled, Asked: c.Counts.AskedImage,
 	}), nil
 }
 

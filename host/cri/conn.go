@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -26,6 +27,7 @@ type Conn struct {
 	pulls    pulls
 	commands commands
 	timeout  time.Duration // of an ordinary call
+	noResize atomic.Bool   // the runtime does not know UpdatePodSandboxResources
 
 	resolver   resolver
 	registries string // where it looks

@@ -15,6 +15,7 @@ import (
 // pattern.
 const (
 	reasonInspectSandbox   = "InspectPodSandboxError"
+	reasonResizeSandbox    = "ResizePodSandboxError"
 	reasonStopSandbox      = "KillPodSandboxError"
 	reasonRemoveSandbox    = "RemovePodSandboxError"
 	reasonContainerConfig  = "CreateContainerConfigError"

@@ -59,6 +59,8 @@ func (p *Pods) do(ctx context.Context, pod *node.Pod, got *node.Observed, action
 		return p.sandboxes.inspect(ctx, a)
 	case node.StopSandbox:
 		return node.Result{}, p.sandboxes.stop(ctx, pod, a)
+	case node.ResizeSandbox:
+		return node.Result{}, p.sandboxes.resize(ctx, pod, a)
 	case node.RemoveSandbox:
 		return node.Result{}, p.sandboxes.remove(ctx, a)
 	case node.CreateContainer:

@@ -98,10 +98,11 @@ func everyCall(sandbox, container string) map[string]struct {
 		action node.Action
 		reason string
 	}{
-		"RunPodSandbox":    {node.RunSandbox{Attempt: 9}, "FailedCreatePodSandBox"},
-		"StopPodSandbox":   {node.StopSandbox{ID: sandbox}, "KillPodSandboxError"},
-		"RemovePodSandbox": {node.RemoveSandbox{ID: sandbox}, "RemovePodSandboxError"},
-		"PodSandboxStatus": {node.InspectSandbox{ID: sandbox}, "InspectPodSandboxError"},
+		"RunPodSandbox":             {node.RunSandbox{Attempt: 9}, "FailedCreatePodSandBox"},
+		"StopPodSandbox":            {node.StopSandbox{ID: sandbox}, "KillPodSandboxError"},
+		"RemovePodSandbox":          {node.RemoveSandbox{ID: sandbox}, "RemovePodSandboxError"},
+		"UpdatePodSandboxResources": {node.ResizeSandbox{ID: sandbox}, "ResizePodSandboxError"},
+		"PodSandboxStatus":          {node.InspectSandbox{ID: sandbox}, "InspectPodSandboxError"},
 		"CreateContainer": {node.CreateContainer{Container: "main", Attempt: 9, SandboxID: sandbox, ImageID: testImage},
 			"CreateContainerError"},
 		"StartContainer":           {node.StartContainer{Container: "main", ID: container}, "RunContainerError"},
@@ -350,4 +351,35 @@ func TestStopSignalThatTheRuntimeIgnoresIsReported(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestALimitOfAWholePodReachesTheRuntime(t *testing.T) {
+	onSim(t, sim.Config{}, func(f *fixture, server *sim.Server) {
+		sandbox, _ := f.create()
+		if err := f.try(node.ResizeSandbox{ID: sandbox, Limits: limit.Limits{CPUShares: 512}}); err != nil {
+			f.Fatal(err)
+		}
+		if got := server.Snapshot().Sandboxes[0].Resources.GetCpuShares(); got != 512 {
+			f.Errorf("the sandbox has %d shares, want 512", got)
+		}
+	})
+}
+
+func TestARuntimeThatKnowsNoLimitsOfPodsIsAskedOnce(t *testing.T) {
+	onSim(t, sim.Config{}, func(f *fixture, server *sim.Server) {
+		sandbox, _ := f.create()
+		asked := 0
+		server.Inject(sim.Faults{Rules: []sim.Rule{{Method: "UpdatePodSandboxResources", Kind: sim.ErrorBefore, Code: codes.Unimplemented, Match: func(any) bool {
+			asked++
+			return true
+		}}}})
+		for range 3 {
+			if err := f.try(node.ResizeSandbox{ID: sandbox}); err != nil {
+				f.Errorf("got %v, want that it does not matter", err)
+			}
+		}
+		if asked != 1 {
+			f.Errorf("the runtime was asked %d times, want once", asked)
+		}
+	})
 }

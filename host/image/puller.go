@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -41,6 +42,9 @@ type Config struct {
 
 	// Pulled counts a pull that has succeeded, with the size of the image and the time that the pod has waited; nil disables it.
 	Pulled func(bytes int64, waited time.Duration)
+	// Asked counts an image that a pod needs. present says whether it is there, and pull whether it has to be pulled: true,
+	// false, or empty if that did not come up. nil disables it.
+	Asked func(policy corev1.PullPolicy, present, pull string)
 }
 
 // Puller gets images ready for pods. Its methods may be called from any goroutine.
@@ -69,6 +73,8 @@ type request struct {
 	node.EnsureImage
 	pod *node.Pod
 	ref string // with a tag or digest
+
+	present, pull string // as Config.Asked is told
 }
 
 func (r request) waiter() node.PullWaiter {
@@ -82,30 +88,37 @@ func (p *Puller) Pulls() []node.Pull { return p.flights.all() }
 // *node.Failure is definite and holds the time of the next try.
 func (p *Puller) Ensure(ctx context.Context, pod *node.Pod, a node.EnsureImage) (node.Result, error) {
 	r := request{EnsureImage: a, pod: pod}
-	image, err := p.ensure(ctx, r)
+	image, err := p.ensure(ctx, &r)
+	if p.config.Asked != nil {
+		p.config.Asked(r.Policy, r.present, r.pull)
+	}
 	return node.Result{ID: image.ID, At: time.Now()}, err
 }
 
-func (p *Puller) ensure(ctx context.Context, r request) (node.LocalImage, error) {
+// ensure notes in the request what it has found out.
+func (p *Puller) ensure(ctx context.Context, r *request) (node.LocalImage, error) {
 	var err error
 	if r.ref, err = node.NormalReference(r.Ref); err != nil {
-		return node.LocalImage{}, p.refuse(r, node.InvalidImageName, eventInspectFailed,
+		return node.LocalImage{}, p.refuse(*r, node.InvalidImageName, eventInspectFailed,
 			said{fmt.Sprintf("Failed to apply default image tag %q", r.Ref), err})
 	}
 	if r.Policy != corev1.PullAlways {
 		image, err := p.config.Runtime.Image(ctx, r.ref)
 		if err != nil {
-			return node.LocalImage{}, p.notInspected(ctx, r, err)
+			return node.LocalImage{}, p.notInspected(ctx, *r, err)
 		}
-		if image != nil && p.mayUse(ctx, r, *image) {
-			p.tell(r, eventPulled, fmt.Sprintf("Container image %q already present on machine", r.Ref))
+		r.present = strconv.FormatBool(image != nil)
+		if image != nil && p.mayUse(ctx, *r, *image) {
+			r.pull = strconv.FormatBool(false)
+			p.tell(*r, eventPulled, fmt.Sprintf("Container image %q already present on machine", r.Ref))
 			return *image, nil
 		}
 		if r.Policy == corev1.PullNever {
-			return node.LocalImage{}, p.refuse(r, node.ErrImageNeverPull, node.ErrImageNeverPull, neverPulled(r, image != nil))
+			return node.LocalImage{}, p.refuse(*r, node.ErrImageNeverPull, node.ErrImageNeverPull, neverPulled(*r, image != nil))
 		}
 	}
-	return p.pull(ctx, r)
+	r.pull = strconv.FormatBool(true)
+	return p.pull(ctx, *r)
 }
 
 // mayUse reports whether the pod may use a present image without asking a registry. If in

@@ -141,3 +141,28 @@ func TestAPullWithoutAnswerIsNoFailure(t *testing.T) {
 	}
 	owner.want(t, `Pulling: Pulling image "web:1"`)
 }
+
+func TestWhatPodsNeedIsCounted(t *testing.T) {
+	for name, c := range map[string]struct {
+		ref    string
+		policy corev1.PullPolicy
+		want   string
+	}{
+		"it is there":               {"here:1", corev1.PullIfNotPresent, "IfNotPresent true false"},
+		"it is there, and is asked": {"here:1", corev1.PullAlways, "Always  true"},
+		"it is not there":           {"web:1", corev1.PullIfNotPresent, "IfNotPresent false true"},
+		"it may not be pulled":      {"web:1", corev1.PullNever, "Never false "},
+		"it has no name":            {"///", corev1.PullIfNotPresent, "IfNotPresent  "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, owner, got := newMachine("here:1"), &owner{}, ""
+			p := New(Config{Runtime: m, Tell: owner.tell, Asked: func(policy corev1.PullPolicy, present, pull string) {
+				got = fmt.Sprintf("%s %s %s", policy, present, pull)
+			}})
+			_, _ = p.Ensure(t.Context(), testPod("1"), need(c.ref, c.policy))
+			if got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}

@@ -28,6 +28,8 @@ type Config struct {
 	LogDir  func(node.Key, types.UID) (string, error)
 	// Layers returns what each container of a pod has written over its image.
 	Layers func(context.Context, types.UID) (map[string]node.Space, error)
+	// Walked is called after each walk; nil disables it.
+	Walked func(took time.Duration)
 }
 
 // Volumes finds the directories of pods' volumes.
@@ -155,6 +157,9 @@ func (m *Meter) measure(ctx context.Context, dir string, age time.Duration) (Use
 		use, err := m.walk(context.WithoutCancel(ctx), dir) // others may wait for it
 		if err == nil {
 			m.keep(dir, walked{began, use})
+		}
+		if m.config.Walked != nil {
+			m.config.Walked(time.Since(began))
 		}
 		return use, err
 	})

@@ -21,7 +21,7 @@ func (n Node) ResizeSwap(has, wants *corev1.Pod) *node.Refusal {
 			continue
 		}
 		if n.Swap.Shares(has, old) || n.Swap.Shares(wants, c) {
-			return &node.Refusal{Reason: corev1.PodReasonInfeasible, Message: "In-place resize of containers with swap is not supported."}
+			return &node.Refusal{Reason: corev1.PodReasonInfeasible, Message: "In-place resize of containers with swap is not supported.", Lack: node.LackSwap}
 		}
 	}
 	return nil

@@ -23,15 +23,15 @@ func (r *Rules) Pod(pod *corev1.Pod, held []node.Shares) (node.Shares, *node.Ref
 // Resize returns why a running pod keeps its resources: CPUs and memory that are promised
 // to its class are not exchanged while it runs.
 func (r *Rules) Resize(pod *corev1.Pod) *node.Refusal {
-	policy := "CPU Manager"
+	policy, lack := "CPU Manager", node.LackCPUs
 	if !r.Static {
-		policy = "Memory Manager"
+		policy, lack = "Memory Manager", node.LackMemory
 	}
 	if !r.Static && r.Memory == nil || limit.Class(pod) != corev1.PodQOSGuaranteed {
 		return nil
 	}
 	return &node.Refusal{
-		Reason: corev1.PodReasonInfeasible, Message: "Resize is infeasible for Guaranteed Pods alongside " + policy + " static policy",
+		Reason: corev1.PodReasonInfeasible, Message: "Resize is infeasible for Guaranteed Pods alongside " + policy + " static policy", Lack: lack,
 	}
 }
 

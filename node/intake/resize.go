@@ -20,7 +20,7 @@ func (in Intake) resize(tx *store.Tx, slot *node.Slot, old *node.Pod, outcome *O
 	slot.Pod = &pod
 	pod.Resize = nil
 	if refusal := in.refuseResize(tx, old.Allocated(), pod.Object); refusal != nil {
-		pod.Resize = &node.Resize{Reason: refusal.Reason, Message: refusal.Message, Held: node.ResourcesOf(old.Allocated())}
+		pod.Resize = &node.Resize{Reason: refusal.Reason, Message: refusal.Message, Lack: refusal.Lack, Held: node.ResourcesOf(old.Allocated())}
 		outcome.Warnings = append(outcome.Warnings, fmt.Sprintf("the pod keeps the resources that it has, %s: %s", refusal.Reason, refusal.Message))
 		return
 	}

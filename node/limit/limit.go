@@ -88,6 +88,18 @@ func OfContainer(pod *corev1.Pod, c *corev1.Container, rules Rules) Limits {
 	return limits
 }
 
+// OfOverhead bounds what a RuntimeClass adds to a pod, as if a container asked for it. It returns the zero value if that
+// is nothing.
+func OfOverhead(pod *corev1.Pod, period int64) Limits {
+	cpu, memory := pod.Spec.Overhead.Cpu(), pod.Spec.Overhead.Memory()
+	if cpu.IsZero() && memory.IsZero() {
+		return Limits{}
+	}
+	limits := Limits{CPUShares: CPUShares(cpu.MilliValue()), Memory: memory.Value()}
+	limits.setQuota(cpu.MilliValue(), Rules{CPUPeriod: period, NoQuota: period == 0})
+	return limits
+}
+
 // setQuota bounds CPU time to thousandths of a CPU.
 func (l *Limits) setQuota(milli int64, rules Rules) {
 	if rules.NoQuota {

@@ -50,6 +50,13 @@ func measure(has *corev1.ResourceRequirements, l limit.Limits) {
 	}
 }
 
+// Resizing reports whether a pod has not got yet what the node has given it.
+func Resizing(site node.Site, slot *node.Slot, got *node.Observed) bool {
+	return slot.Result == nil && slices.ContainsFunc(newDeriver(site, slot, got).resizing(), func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodResizeInProgress
+	})
+}
+
 // resizing returns the conditions of a resize that is not complete.
 func (d *deriver) resizing() []corev1.PodCondition {
 	var found []corev1.PodCondition

@@ -1,6 +1,7 @@
 package kubeletapi
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -88,6 +89,24 @@ func Routes(cfg Config) []Route {
 		{"GET", "/statusz", auth.Read, auth.WholeNode, method.Full, process.statusz, false},
 	}
 	process.paths = firstWords(table)
+	return withTwins(table)
+}
+
+// twins are the first words of paths that upstream serves with a slash at their end too: its router cuts that off. Other
+// paths, such as /metrics and /healthz, are handlers of their own there, and have one form.
+var twins = []string{"/attach/", "/containerLogs/", "/exec/", "/portForward/", "/run/", "/stats/"}
+
+// withTwins adds these forms to the table.
+func withTwins(table []Route) []Route {
+	for _, r := range table {
+		if slices.ContainsFunc(twins, func(word string) bool { return strings.HasPrefix(r.Pattern, word) }) {
+			r.Pattern += "/"
+			table = append(table, r)
+		}
+	}
+	slices.SortStableFunc(table, func(a, b Route) int {
+		return cmp.Or(cmp.Compare(a.Pattern, b.Pattern), cmp.Compare(a.Method, b.Method))
+	})
 	return table
 }
 

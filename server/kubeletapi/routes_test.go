@@ -27,3 +27,23 @@ func TestPathsThatEnterPodsAreDebuggingHandlers(t *testing.T) {
 		}
 	}
 }
+
+func TestPathsOfUpstreamsRouterEndWithASlashToo(t *testing.T) {
+	has := map[string]bool{}
+	for _, r := range Routes(Config{}) {
+		has[r.Method+" "+r.Pattern] = true
+	}
+	for _, with := range []string{
+		"GET /pods/", "GET /runningpods/", "GET /stats/summary/", "GET /containerLogs/{namespace}/{pod}/{container}/", "POST " + runPath + "/",
+		"GET " + execPath + "/", "POST " + execPathUID + "/", "GET " + attachPath + "/", "POST " + forwardPathUID + "/",
+	} {
+		if !has[with] {
+			t.Errorf("there is no %s", with)
+		}
+	}
+	for _, without := range []string{"GET /metrics/", "GET /metrics/cadvisor/", "* /healthz/", "GET /configz/"} {
+		if has[without] {
+			t.Errorf("there is %s, which upstream does not have", without)
+		}
+	}
+}

@@ -25,7 +25,10 @@ type Agent struct {
 	starts    startCounts
 	admitted  admitCounts
 	work      workCounts
-	pulls     *prometheus.HistogramVec
+	images    imageCounts
+	actions   actionCounts
+	volumes   volumeCounts
+	resizes   resizeCounts
 	resources resourceCounts
 	views     func() ([]store.View, int64)
 	cluster   atomic.Bool // the node is a member of one
@@ -35,7 +38,8 @@ type Agent struct {
 func NewAgent(nodeName string, cgroups int, views func() ([]store.View, int64)) *Agent {
 	a := &Agent{
 		registry: prometheus.NewRegistry(), began: time.Now(), calls: newCallCounts(), requests: newRequestCounts(), pods: newPodCounts(), views: views,
-		starts: newStartCounts(), admitted: newAdmitCounts(), work: newWorkCounts(), pulls: newPulls(),
+		starts: newStartCounts(), admitted: newAdmitCounts(), work: newWorkCounts(), images: newImageCounts(),
+		actions: newActionCounts(), volumes: newVolumeCounts(views), resizes: newResizeCounts(views),
 		resources: newResourceCounts(),
 	}
 	name := gaugeVec("node_name", "The node's name. The count is always 1.", "node")
@@ -46,12 +50,16 @@ func NewAgent(nodeName string, cgroups int, views func() ([]store.View, int64)) 
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), name, version, newPresent(views),
 		a.calls.total, a.calls.failed, a.calls.took, a.calls.sandboxTook, a.calls.sandboxFailed,
 		a.requests.total, a.requests.took, a.requests.inFlight,
-		a.pods.started, a.pods.startFailed, a.pods.containers, a.pods.took, a.starts.whole, a.starts.own, a.pulls,
+		a.pods.started, a.pods.startFailed, a.pods.containers, a.pods.took, a.starts.whole, a.starts.own,
 		newStages(views, &a.cluster),
 	)
 	a.registry.MustRegister(a.admitted.all()...)
 	a.registry.MustRegister(a.work.all()...)
 	a.registry.MustRegister(a.resources.all()...)
+	a.registry.MustRegister(a.images.all()...)
+	a.registry.MustRegister(a.actions.all()...)
+	a.registry.MustRegister(a.volumes, a.volumes.took, a.volumes.measured)
+	a.registry.MustRegister(a.resizes, a.resizes.asked, a.resizes.infeasible, a.resizes.accepted, a.resizes.took)
 	return a
 }
 
@@ -154,7 +162,10 @@ func (a *Agent) Called(method, handler string, took time.Duration, err error) {
 
 // operationOf returns Kubernetes' name of a CRI method: run_podsandbox for RunPodSandbox.
 func operationOf(method string) string {
-	method = strings.ReplaceAll(strings.TrimSuffix(method, "Resources"), "PodSandbox", "Podsandbox")
+	if method == "UpdateContainerResources" {
+		return "update_container"
+	}
+	method = strings.ReplaceAll(method, "PodSandbox", "Podsandbox")
 	var b strings.Builder
 	for i, r := range method {
 		if r >= 'A' && r <= 'Z' {

@@ -9,12 +9,14 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 	"k8s.io/utils/cpuset"
 
 	"nodal/node"
 	"nodal/node/assign"
+	"nodal/node/limit"
 	"nodal/node/store"
 )
 
@@ -22,7 +24,8 @@ var errBroken = errors.New("broken")
 
 // busyAgent returns an agent that has counted something in every family.
 func busyAgent() *Agent {
-	a := testAgent()
+	waits := store.View{Slot: &node.Slot{Pod: &node.Pod{Object: withVolumes(), Resize: &node.Resize{Reason: "Infeasible"}}}}
+	a := NewAgent("node1", 2, func() ([]store.View, int64) { return []store.View{waits}, 1 })
 	a.Called("RunPodSandbox", "", time.Second, errBroken)
 	a.pods.containers.WithLabelValues("container").Inc()
 	a.requests.total.WithLabelValues("", "", "", "").Inc()
@@ -41,7 +44,34 @@ func busyAgent() *Agent {
 	a.Claims(func(context.Context) []statsapi.VolumeStats { return []statsapi.VolumeStats{halfFull("data")} })
 	a.Shutdowns(func() (began, ended time.Time) { return time.Unix(1000, 0), time.Unix(1030, 5e8) })
 	useCluster(a)
+	useVolumes(a)
+	a.AskedImage(corev1.PullAlways, "", "true")
+	a.HasPlugins("sha256:00")
+	a.AskedPlugin("helper", time.Second, errBroken)
+	a.Plugins(func() []node.Plugin { return []node.Plugin{{Socket: node.PluginSocket{Name: "x.sock"}}} }, func(name string) string { return "/" + name })
 	return a
+}
+
+// useVolumes counts volumes, and resizes of the pod that has them.
+func useVolumes(a *Agent) {
+	pod, waits := &node.Pod{Object: withVolumes()}, &node.Pod{Object: withVolumes(), Resize: &node.Resize{Reason: "Infeasible"}}
+	pod.Object.Spec.Containers[0].Resources.Requests = corev1.ResourceList{"cpu": resource.MustParse("1")}
+	a.Volumes(func(*corev1.Pod, string) string { return "kubernetes.io/empty-dir" })
+	a.Measured(time.Second)
+	a.Did(pod, nil, node.SetUpCgroup(limit.Limits{}), time.Second, nil)
+	a.Did(pod, nil, node.SetUp{Facility: node.Volumes, Name: "v"}, time.Second, nil)
+	a.Did(pod, nil, node.CreateContainer{Container: "a"}, time.Second, &node.Failure{Reason: "CreateContainerError"})
+	a.Changed(pod, waits, "")
+	a.Changed(&node.Pod{Object: pod.Object, Resize: &node.Resize{Reason: "Deferred"}}, &node.Pod{Object: pod.Object, Resized: someTime}, "pods_removed")
+	a.Resized(time.Second, true)
+}
+
+// withVolumes has two volumes, one of which is an image that a container mounts.
+func withVolumes() *corev1.Pod {
+	return &corev1.Pod{Spec: corev1.PodSpec{
+		Containers: []corev1.Container{{Name: "a", VolumeMounts: []corev1.VolumeMount{{Name: "i"}, {Name: "v"}}}},
+		Volumes:    []corev1.Volume{{Name: "v"}, {Name: "i", VolumeSource: corev1.VolumeSource{Image: &corev1.ImageVolumeSource{}}}},
+	}}
 }
 
 func useCluster(a *Agent) {
@@ -236,4 +266,139 @@ func TestPullsAndInitContainersAreNotTheNodesOwnStartTime(t *testing.T) {
 	if sli.GetSampleSum() != 5 || sli.GetSampleCount() != 1 || whole.GetSampleSum() != 11 || whole.GetSampleCount() != 2 {
 		t.Errorf("got %v s of %d pods, and %v s of %d; want 5 of one, and 11 of two", sli.GetSampleSum(), sli.GetSampleCount(), whole.GetSampleSum(), whole.GetSampleCount())
 	}
+}
+
+func TestActionsForPodsAreCounted(t *testing.T) {
+	a := testAgent()
+	a.Volumes(func(_ *corev1.Pod, name string) string {
+		return map[string]string{"v": "kubernetes.io/empty-dir", "i": "kubernetes.io/image"}[name]
+	})
+	own := false
+	pod := &node.Pod{Object: withVolumes()}
+	pod.Object.Spec.HostUsers = &own
+	refused := &node.Failure{Reason: "CreateContainerError", Err: errBroken}
+	runs := &node.Observed{Sandboxes: []node.Sandbox{{State: node.SandboxReady}}}
+	hook := node.RunHook{Kind: node.PreStop, Container: "a", Spec: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{}}}
+	for _, did := range []struct {
+		got    *node.Observed
+		action node.Action
+		err    error
+	}{
+		{nil, node.SetUpCgroup(limit.Limits{}), nil},
+		{runs, node.SetUpCgroup(limit.Limits{}), nil},
+		{runs, node.TearDown{Facility: node.Cgroup}, nil},
+		{nil, node.SetUp{Facility: node.Volumes, Name: "v"}, nil},
+		{nil, node.SetUp{Facility: node.Volumes, Name: "v"}, errBroken},
+		{nil, node.SetUp{Facility: node.Volumes, Name: "unbound"}, errBroken},
+		{nil, node.TearDown{Facility: node.Volumes}, nil},
+		{nil, node.RunSandbox{}, nil},
+		{nil, node.RunSandbox{}, errBroken},
+		{nil, node.EnsureImage{Volume: "i"}, nil},
+		{nil, node.EnsureImage{Container: "a"}, &node.Failure{Reason: "ErrImagePull"}},
+		{nil, node.CreateContainer{Container: "a"}, refused},
+		{nil, node.CreateContainer{Container: "a"}, nil},
+		{nil, node.StartContainer{Container: "a"}, node.ErrUnknown}, // it may have started
+		{nil, hook, nil},
+		{nil, hook, errBroken},
+	} {
+		a.Did(pod, did.got, did.action, time.Second, did.err)
+	}
+	expect(t, a,
+		sample{"kubelet_cgroup_manager_duration_seconds", []string{"create"}, 1}, sample{"kubelet_cgroup_manager_duration_seconds", []string{"update"}, 1},
+		sample{"kubelet_cgroup_manager_duration_seconds", []string{"destroy"}, 1},
+		sample{"storage_operation_duration_seconds", []string{"volume_mount", "success"}, 1}, sample{"storage_operation_duration_seconds", []string{"volume_mount", "fail-unknown"}, 1},
+		sample{"storage_operation_duration_seconds", []string{"volume_unmount", "kubernetes.io/image"}, 1},
+		sample{"kubelet_started_user_namespaced_pods_total", nil, 1}, sample{"kubelet_started_user_namespaced_pods_errors_total", nil, 1},
+		sample{"kubelet_image_volume_requested_total", nil, 1}, sample{"kubelet_image_volume_mounted_succeed_total", nil, 1}, sample{"kubelet_image_volume_mounted_errors_total", nil, 1},
+		sample{"kubelet_started_containers_errors_total", []string{"container", "CreateContainerError"}, 1}, sample{"kubelet_started_containers_errors_total", []string{"ErrImagePull"}, 1},
+		sample{"kubelet_started_containers_errors_total", []string{"RunContainerError"}, -1}, sample{"kubelet_sleep_action_terminated_early_total", nil, 1},
+	)
+}
+
+func TestVolumesAreCountedByPlugins(t *testing.T) {
+	laid := &node.Observed{}
+	laid.Lay(node.Volumes, "v", node.Part{})
+	views := []store.View{
+		{Slot: &node.Slot{Pod: &node.Pod{Object: withVolumes()}}, Got: laid},
+		{Slot: &node.Slot{Pod: &node.Pod{Object: withVolumes(), Deletion: &node.Deletion{}}}, Got: laid},
+		{Slot: &node.Slot{Pod: &node.Pod{Object: withVolumes()}}, Gone: true},
+	}
+	a := NewAgent("node1", 2, func() ([]store.View, int64) { return views, 1 })
+	a.Volumes(func(_ *corev1.Pod, name string) string { return name })
+	const name = "volume_manager_total_volumes"
+	expect(t, a,
+		sample{name, []string{"v", "desired_state_of_world"}, 1}, sample{name, []string{"v", "actual_state_of_world"}, 2},
+		sample{name, []string{"i", "desired_state_of_world"}, 1}, sample{name, []string{"i", "actual_state_of_world"}, -1},
+	)
+}
+
+func TestResizesAreCounted(t *testing.T) {
+	object := func(cpu, memory string) *corev1.Pod {
+		list := corev1.ResourceList{"cpu": resource.MustParse(cpu), "memory": resource.MustParse(memory)}
+		return &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "a", Resources: corev1.ResourceRequirements{Limits: list}}}}}
+	}
+	waits := func(reason string, lack node.Lack) *node.Pod {
+		return &node.Pod{Object: object("2", "1"), Resize: &node.Resize{Reason: reason, Lack: lack}}
+	}
+	deferred, had := waits("Deferred", ""), &node.Pod{Object: object("1", "0")}
+	accepted := &node.Pod{Object: deferred.Object, Resized: someTime}
+	working := store.View{Slot: &node.Slot{Pod: accepted}}
+	views := []store.View{working, {Slot: &node.Slot{Pod: deferred}}, {Slot: &node.Slot{Pod: had}}, {Slot: &node.Slot{Pod: deferred}, Gone: true}}
+	a := NewAgent("node1", 2, func() ([]store.View, int64) { return views, 1 })
+	a.Resizing(func(v store.View) bool { return v.Slot.Pod == accepted })
+	a.Changed(had, deferred, "pod_updated")
+	a.Changed(deferred, deferred, "periodic_retry")
+	a.Changed(deferred, accepted, "pods_removed")
+	a.Changed(deferred, &node.Pod{Object: deferred.Object}, "pod_updated") // it asks for what it has
+	for _, lack := range []node.Lack{node.LackCPUs, node.LackMemory, node.LackSwap, ""} {
+		a.Changed(had, waits("Infeasible", lack), "pod_updated")
+	}
+	a.Resized(1500*time.Microsecond, true)
+	a.Resized(time.Second, false)
+	const asked, infeasible = "kubelet_container_requested_resizes_total", "kubelet_pod_infeasible_resizes_total"
+	expect(t, a,
+		sample{asked, []string{"cpu", "limits", "increase"}, 5}, sample{asked, []string{"memory", "limits", "add"}, 5}, sample{asked, []string{"requests"}, -1},
+		sample{"kubelet_pod_deferred_accepted_resizes_total", []string{"pods_removed"}, 1}, sample{"kubelet_pod_deferred_accepted_resizes_total", []string{"pod_updated"}, -1},
+		sample{infeasible, []string{"guaranteed_pod_cpu_manager_static_policy"}, 1}, sample{infeasible, []string{"guaranteed_pod_memory_manager_static_policy"}, 1},
+		sample{infeasible, []string{"swap_limitation"}, 1}, sample{infeasible, []string{"insufficient_node_allocatable"}, 1},
+		sample{"kubelet_pod_pending_resizes", []string{"deferred"}, 1}, sample{"kubelet_pod_in_progress_resizes", nil, 1},
+		sample{"kubelet_pod_resize_duration_milliseconds", []string{"true"}, 1}, sample{"kubelet_pod_resize_duration_milliseconds", []string{"false"}, 1},
+	)
+	for before, words := range map[string]map[string]string{"0": {"0": "", "1": "add"}, "2": {"0": "remove", "1": "decrease", "2": "", "3": "increase"}} {
+		for now, want := range words {
+			if got := operation(resource.MustParse(before), resource.MustParse(now)); got != want {
+				t.Errorf("from %s to %s is %q, want %q", before, now, got, want)
+			}
+		}
+	}
+}
+
+func TestImagesAndTheirCredentialsAreCounted(t *testing.T) {
+	a := testAgent()
+	a.AskedImage(corev1.PullAlways, "", "true")
+	a.AskedImage(corev1.PullIfNotPresent, "true", "false")
+	a.HasPlugins("sha256:00")
+	a.AskedPlugin("helper", time.Second, nil)
+	a.AskedPlugin("helper", time.Second, errBroken)
+	const asked = "kubelet_image_manager_ensure_image_requests_total"
+	expect(t, a,
+		sample{asked, []string{"always", "unknown", "true"}, 1}, sample{asked, []string{"ifnotpresent", "true", "false"}, 1},
+		sample{"kubelet_credential_provider_config_info", []string{"sha256:00"}, 1},
+		sample{"kubelet_credential_provider_plugin_duration", []string{"helper"}, 2}, sample{"kubelet_credential_provider_plugin_errors_total", []string{"helper"}, 1},
+	)
+}
+
+func TestSocketsOfPluginsAreCounted(t *testing.T) {
+	a := testAgent()
+	a.Plugins(func() []node.Plugin {
+		return []node.Plugin{
+			{Socket: node.PluginSocket{Name: "a", Birth: "1"}, Answer: &node.PluginAnswer{Registered: true}, Gone: true},
+			{Socket: node.PluginSocket{Name: "a", Birth: "2"}}, {Socket: node.PluginSocket{Name: "b"}, Answer: &node.PluginAnswer{}},
+		}
+	}, func(name string) string { return "/p/" + name })
+	const name = "plugin_manager_total_plugins"
+	expect(t, a,
+		sample{name, []string{"/p/a", "desired_state_of_world"}, 1}, sample{name, []string{"/p/a", "actual_state_of_world"}, 1},
+		sample{name, []string{"/p/b", "desired_state_of_world"}, 1}, sample{name, []string{"/p/b", "actual_state_of_world"}, -1},
+	)
 }

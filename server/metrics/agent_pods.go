@@ -40,7 +40,7 @@ type Events interface {
 // Watch counts the containers in the node's events after a revision, until the context ends.
 func (a *Agent) Watch(ctx context.Context, events Events, after int64, view func(node.Key) (store.View, bool)) {
 	wanted := func(e *node.Event) bool {
-		return slices.Contains([]string{"Started", "Removed", "Pulled", "Exited"}, e.Reason)
+		return slices.Contains([]string{"Started", "Removed", "Pulled", "Exited", fellBack}, e.Reason)
 	}
 	starting := map[types.UID]map[string]bool{} // containers that have started at least once, while others have not
 	waited := waits{}
@@ -66,6 +66,9 @@ func (a *Agent) Watch(ctx context.Context, events Events, after int64, view func
 	}
 }
 
+// fellBack is the reason of the event about a hook that asked for HTTPS and made do with HTTP.
+const fellBack = "LifecycleHTTPFallback"
+
 // forgetGone drops pods that are gone, in case the event of their removal was missed.
 func (a *Agent) forgetGone(starting map[types.UID]map[string]bool, waited waits) {
 	there := map[types.UID]bool{}
@@ -82,6 +85,10 @@ func (a *Agent) forgetGone(starting map[types.UID]map[string]bool, waited waits)
 func (a *Agent) happened(
 	e *node.Event, view func(node.Key) (store.View, bool), starting map[types.UID]map[string]bool, waited waits,
 ) {
+	if e.Reason == fellBack {
+		a.actions.fallbacks.Inc()
+		return
+	}
 	if e.Reason == "Removed" {
 		delete(starting, e.UID)
 		delete(waited, e.UID)

@@ -12,7 +12,11 @@
 //	  agent_admit.go         new pods and their requests, and how CPUs are handed out
 //	  agent_pods.go          pods that start, and present pods
 //	  agent_start.go         how long they took
-//	  agent_images.go        pulls of images
+//	  agent_images.go        images that pods need, their pulls and credentials
+//	  agent_actions.go       what was done for pods
+//	  agent_volumes.go       their volumes, by plugins
+//	  agent_resizes.go       changes of their resources
+//	  agent_plugins.go       sockets of plugins
 //	  agent_work.go          the work for pods, and the contact with the runtime
 //	  agent_claims.go        how full their claims' volumes are
 //	  agent_certificates.go  when the node's own certificates expire

@@ -19,6 +19,7 @@ type sandbox struct {
 	ready     bool
 	ip        string // empty on the host's network and once stopped
 	createdAt time.Time
+	resources *runtime.LinuxContainerResources // that it was told last
 
 	containers *table[*container]
 }
@@ -151,4 +152,18 @@ func (s *Server) RemovePodSandbox(
 	s.journal.add(b.effect(SandboxRemoved))
 	s.publishSandbox(b, runtime.ContainerEventType_CONTAINER_DELETED_EVENT)
 	return &runtime.RemovePodSandboxResponse{}, nil
+}
+
+// UpdatePodSandboxResources notes the limits of a pod as a whole.
+func (s *Server) UpdatePodSandboxResources(
+	_ context.Context, request *runtime.UpdatePodSandboxResourcesRequest,
+) (*runtime.UpdatePodSandboxResourcesResponse, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b, ok := s.sandboxes.get(request.GetPodSandboxId())
+	if !ok {
+		return nil, sandboxMissing(request.GetPodSandboxId())
+	}
+	b.resources = request.GetResources()
+	return &runtime.UpdatePodSandboxResourcesResponse{}, nil
 }

@@ -26,6 +26,7 @@ type Sandbox struct {
 	CreatedAt   time.Time
 	Labels      map[string]string
 	Annotations map[string]string
+	Resources   *runtime.LinuxContainerResources // that it was told last, of the pod as a whole
 }
 
 // Container is a container as it truly is.
@@ -74,6 +75,7 @@ func (b *sandbox) snapshot() Sandbox {
 		ID: b.id, Pod: b.pod(), Attempt: b.config.GetMetadata().GetAttempt(),
 		Ready: b.ready, IP: b.ip, CreatedAt: b.createdAt,
 		Labels: maps.Clone(b.config.GetLabels()), Annotations: maps.Clone(b.config.GetAnnotations()),
+		Resources: b.resources,
 	}
 }
 

@@ -39,6 +39,18 @@ func Resources(limits limit.Limits) *runtimeapi.LinuxContainerResources {
 	}
 }
 
+// SandboxResources divides the limits of a pod as a whole into what its RuntimeClass adds to the pod, and the rest.
+func SandboxResources(pod *corev1.Pod, whole limit.Limits) (overhead, rest *runtimeapi.LinuxContainerResources) {
+	own := limit.OfOverhead(pod, whole.CPUPeriod)
+	if own == (limit.Limits{}) {
+		return &runtimeapi.LinuxContainerResources{}, Resources(whole)
+	}
+	whole.CPUShares = max(whole.CPUShares-own.CPUShares, limit.MinCPUShares)
+	whole.CPUQuota = max(whole.CPUQuota-own.CPUQuota, 0)
+	whole.Memory = max(whole.Memory-own.Memory, 0)
+	return Resources(own), Resources(whole)
+}
+
 // hugePages limits every page size that the machine has. A size that was not asked for is limited to zero.
 func hugePages(c *corev1.Container, sizes []string) []*runtimeapi.HugepageLimit {
 	var limits []*runtimeapi.HugepageLimit

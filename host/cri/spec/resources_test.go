@@ -38,6 +38,25 @@ func TestLinuxResources(t *testing.T) {
 	}
 }
 
+func TestTheOverheadOfAPodIsToldApart(t *testing.T) {
+	whole := limit.Limits{CPUShares: 768, CPUPeriod: 100_000, CPUQuota: 150_000, Memory: 3 << 30}
+	pod := specPod(func(*corev1.Pod) {})
+	overhead, rest := SandboxResources(pod, whole)
+	if !proto.Equal(overhead, &runtimeapi.LinuxContainerResources{}) || !proto.Equal(rest, Resources(whole)) {
+		t.Errorf("without an overhead got %s and %s, want all in the second", overhead, rest)
+	}
+	pod.Spec.Overhead = quantities("cpu", "250m", "memory", "1Gi")
+	overhead, rest = SandboxResources(pod, whole)
+	wantOver := &runtimeapi.LinuxContainerResources{CpuShares: 256, CpuPeriod: 100_000, CpuQuota: 25_000, MemoryLimitInBytes: 1 << 30}
+	wantRest := &runtimeapi.LinuxContainerResources{CpuShares: 512, CpuPeriod: 100_000, CpuQuota: 125_000, MemoryLimitInBytes: 2 << 30}
+	if !proto.Equal(overhead, wantOver) || !proto.Equal(rest, wantRest) {
+		t.Errorf("got  %s and %s\nwant %s and %s", overhead, rest, wantOver, wantRest)
+	}
+	if _, rest = SandboxResources(pod, limit.Limits{CPUShares: 2}); rest.CpuShares != limit.MinCPUShares || rest.CpuQuota != 0 || rest.MemoryLimitInBytes != 0 {
+		t.Errorf("a pod without bounds got %s", rest)
+	}
+}
+
 func TestHugePagesAreBoundForEverySize(t *testing.T) {
 	c := &corev1.Container{Resources: corev1.ResourceRequirements{Limits: quantities("hugepages-2Mi", "64Mi")}}
 	got := hugePages(c, []string{"2MB", "1GB"})

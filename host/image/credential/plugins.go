@@ -3,6 +3,7 @@ package credential
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,6 +32,11 @@ const (
 
 // Plugins runs programs for credentials, by Kubernetes' credential provider API v1.
 type Plugins struct {
+	// Ran is called after each run of a program; nil disables it.
+	Ran func(plugin string, took time.Duration, err error)
+	// Hash identifies the configuration, in Kubernetes' form.
+	Hash string
+
 	providers []provider
 
 	mu    sync.Mutex // not held while a program is asked
@@ -63,7 +69,7 @@ func LoadPlugins(config, programs string) (*Plugins, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the configuration of credential providers: %w", err)
 	}
-	p := &Plugins{cache: map[cacheKey]answer{}}
+	p, whole := &Plugins{cache: map[cacheKey]answer{}}, sha256.New()
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		if err != nil {
@@ -72,7 +78,9 @@ func LoadPlugins(config, programs string) (*Plugins, error) {
 		if err := p.load(data, programs); err != nil {
 			return nil, fmt.Errorf("configuration of credential providers %s: %w", file, err)
 		}
+		whole.Write(data)
 	}
+	p.Hash = fmt.Sprintf("sha256:%x", whole.Sum(nil))
 	return p, nil
 }
 
@@ -181,7 +189,11 @@ func (p *Plugins) ask(ctx context.Context, from provider, image pattern) (Keyrin
 	if keys, ok := p.known(from.Name, kinds); ok { // an earlier answer
 		return keys, nil
 	}
+	began := time.Now()
 	reply, err := from.run(ctx, image.String())
+	if p.Ran != nil {
+		p.Ran(from.Name, time.Since(began), err)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -99,6 +99,30 @@ func TestPluginsAreAskedAsOftenAsTheySay(t *testing.T) {
 	}
 }
 
+func TestRunsOfPluginsAreTold(t *testing.T) {
+	p := newPlugin(t, "exit 1\n")
+	plugins, err := p.load(providers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs := 0
+	plugins.Ran = func(name string, took time.Duration, err error) {
+		if runs++; name != "helper" || took <= 0 || err == nil {
+			t.Errorf("told of %s after %s: %v, want the failure of helper", name, took, err)
+		}
+	}
+	for range 2 {
+		_, _ = plugins.Ask(t.Context(), "a.registry.example/x")
+	}
+	if runs != 2 {
+		t.Errorf("told of %d runs, want 2", runs)
+	}
+	again, err := p.load(providers + "\n")
+	if err != nil || !strings.HasPrefix(plugins.Hash, "sha256:") || len(plugins.Hash) != len("sha256:")+64 || again.Hash == plugins.Hash {
+		t.Errorf("the configurations have the hashes %q and %q, %v, want one for each", plugins.Hash, again.Hash, err)
+	}
+}
+
 const twoProviders = providers + `- name: stuck
   matchImages: ["stuck.example"]
   defaultCacheDuration: 1h
