@@ -9,6 +9,7 @@ import { Conditions } from "../parts/conditions";
 import { ContainerBox } from "../parts/container";
 import { ContainerUsage } from "../parts/container_usage";
 import { Past } from "../parts/past";
+import { Was } from "../parts/was";
 import { Volumes } from "../parts/volumes";
 import { getPod, getTimeline } from "../pure/calls";
 import { ofPod } from "../pure/conditions";
@@ -54,6 +55,7 @@ export function Overview({ pod }: { pod: Pod }) {
         </div>
       </section>
       <Past of={pod} events={events.value.filter((e) => e.uid === pod.uid)} />
+      <Was of={pod} events={events.value.filter((e) => e.uid === pod.uid)} now={pod.object} />
       <div class="columns even">
         <section>
           <h2>Conditions</h2>

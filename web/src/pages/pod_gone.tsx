@@ -7,6 +7,7 @@ import { Timeline } from "../parts/chart";
 import { ApiButton } from "../parts/commands";
 import { EventList } from "../parts/events";
 import { Past } from "../parts/past";
+import { Was } from "../parts/was";
 import { getTimeline, watchEventsOf } from "../pure/calls";
 
 interface Props {
@@ -39,6 +40,7 @@ export function GonePod({ namespace, name, events }: Props) {
         </section>
       )}
       <Past of={pod} events={events} />
+      <Was of={pod} events={events.filter((e) => e.uid === pod.uid)} />
       <section>
         <div class="section-head">
           <h2>Events</h2>

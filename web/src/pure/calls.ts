@@ -25,7 +25,7 @@ export interface Call extends Conversation {
   once?: Call;
 }
 
-type Named = Pick<Pod, "namespace" | "name">;
+export type Named = Pick<Pod, "namespace" | "name">;
 
 const read = (path: string, rpc: string, kubectl: string, message: object = {}): Call => ({ method: "GET", path, rpc, message, kubectl });
 const watch = (once: Call, path: string, rpc: string): Call => ({ ...once, path, rpc, kubectl: `${once.kubectl} --watch`, stream: true, once });
@@ -82,6 +82,8 @@ export function watchAuditOf(pod: Named): Call {
 }
 
 export const getPod = (pod: Named) => read(podPath(pod), "PodsService/GetPod", `kubectl get pod ${of(pod)} -o yaml`, named(pod));
+/** getPodAt reads a pod as it was at a revision. */
+export const getPodAt = (pod: Named, at: string) => read(`${podPath(pod)}?at=${at}`, "PodsService/GetPod", "", { ...named(pod), at });
 export const getUsageHistory = (pod: Named) => read(`${podPath(pod)}/stats`, "StatsService/GetStatsHistory", "", named(pod));
 /** getPodHistory reads what was recorded of a pod, which may be gone. */
 export function getPodHistory(pod: Named & { uid?: string }, since: string, step: number): Call {
