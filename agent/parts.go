@@ -10,6 +10,8 @@ import (
 	"nodal/agent/cgroups"
 	"nodal/agent/config"
 	"nodal/agent/images"
+	"nodal/agent/recall"
+	"nodal/agent/state"
 	"nodal/host/plugin"
 	"nodal/host/probe"
 	"nodal/host/source"
@@ -22,6 +24,7 @@ import (
 	"nodal/reconciler/evict"
 	"nodal/reconciler/gc"
 	"nodal/reconciler/shutdown"
+	"nodal/server"
 	"nodal/server/auth"
 )
 
@@ -39,6 +42,7 @@ type parts struct {
 	relief     *evict.Relief
 	logs       *gc.LogCollector
 	machine    *shutdown.Machine
+	recall     *recall.Keeper      // of how pods were; nil if nothing is recorded
 	guard      *auth.Authenticator // of the API; nil if nothing is served
 }
 
@@ -92,7 +96,27 @@ func build(o Options, f facts, m memory, r runtime, guard *auth.Authenticator) (
 		Event: report,
 	}
 	p.relief = newRelief(o, m, p)
+	p.recall = newKeeper(o, m.state, p.site)
 	return p, nil
+}
+
+// newKeeper makes the keeper of how pods were, or returns nil if the node shall not record it.
+func newKeeper(o Options, s *state.State, site node.Site) *recall.Keeper {
+	if o.Config.PodHistory == 0 || o.Config.Sources.Once {
+		return nil
+	}
+	return recall.New(recall.Config{
+		Dir: o.Config.Dirs.PodHistory(), MaxBytes: o.Config.PodHistory, Store: s.Store, Site: site, Report: s.Events.Add,
+		Clock: time.Now, Log: o.Log,
+	})
+}
+
+// recalled returns the question that the keeper answers; nil if nothing is recorded.
+func (p parts) recalled() server.PastPod {
+	if p.recall == nil {
+		return nil
+	}
+	return p.recall.Was
 }
 
 // openPlugins opens the directory in which plugins register. The types in served are those that a part of the node

@@ -74,6 +74,9 @@ func tasks(o Options, f facts, m memory, r runtime, p parts) []task {
 	if p.past != nil {
 		all = append(all, steady(p.past.Run))
 	}
+	if p.recall != nil {
+		all = append(all, after(steady(p.recall.Run), p.vitals.Looked(), p.reconciler.Looked()))
+	}
 	for _, s := range p.origins { // they have to know first what the node is short of, and what runs
 		all = append(all, after(s.Run, p.vitals.Looked(), p.reconciler.Looked()))
 	}

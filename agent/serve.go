@@ -61,7 +61,7 @@ func expose(o Options, f facts, m memory, r runtime, p parts) (*api, error) {
 			Offers: f.offers, Intake: in, Site: p.site,
 		},
 		Machine: server.Machine{
-			Containers: r.streams, Logs: m.files, Images: p.shelf, Stats: p.figures, Past: p.remembered(), Vitals: p.vitals,
+			Containers: r.streams, Logs: m.files, Images: p.shelf, Stats: p.figures, Past: p.remembered(), PastPod: p.recalled(), Vitals: p.vitals,
 			Ranking: p.relief.Ranking, Shutdown: p.machine,
 			Probes: p.prober.Counts, Alive: p.reconciler.Alive, SecretsKey: m.state.Secrets, Subnets: r.own.Subnets(),
 			System:  systemLogs(l, r.own.LogFile()),

@@ -14,6 +14,7 @@ import (
 	"nodal/node/history"
 	"nodal/node/intake"
 	"nodal/node/offer"
+	"nodal/node/past"
 	"nodal/node/store"
 	"nodal/server/audit"
 	"nodal/server/auth"
@@ -59,7 +60,8 @@ type Machine struct {
 	Logs       runs.Files
 	Images     Images
 	Stats      Stats
-	Past       Past // nil if no usage is recorded
+	Past       Past    // nil if no usage is recorded
+	PastPod    PastPod // nil if it is not recorded how pods were
 	Vitals     Vitals
 	Ranking    Ranking  // nil if no pod is ever evicted
 	Shutdown   Shutdown // nil stands for a machine that stays up
@@ -112,6 +114,9 @@ func (staysUp) Changed() <-chan struct{} { return nil }
 
 // Past returns what was recorded of usage, for each pod of a name. If there is an error, it says what is missing.
 type Past func(history.Question) ([]history.Past, error)
+
+// PastPod returns a pod as it was at a revision: gone, or nil if there was none of that name.
+type PastPod func(key node.Key, at int64) (*past.State, error)
 
 // Garbage lists what has no use on the machine any more. It returns what it has found even if it fails.
 type Garbage func(context.Context) ([]node.Garbage, error)

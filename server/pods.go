@@ -28,7 +28,8 @@ type podService struct {
 	site    node.Site
 	render  renderers
 	now     func() time.Time
-	limit   int // bytes of a manifest
+	past    PastPod // nil if nothing is recorded
+	limit   int     // bytes of a manifest
 	stopped <-chan struct{}
 }
 
@@ -36,7 +37,11 @@ var _ nodev1.PodsServiceServer = (*podService)(nil)
 
 // GetPod returns one pod.
 func (s *podService) GetPod(ctx context.Context, r *nodev1.GetPodRequest) (*nodev1.GetPodResponse, error) {
-	pod, err := s.show(ctx, node.Key{Namespace: r.GetNamespace(), Name: r.GetName()})
+	key := node.Key{Namespace: r.GetNamespace(), Name: r.GetName()}
+	if r.GetAt() != 0 {
+		return s.was(ctx, key, r.GetAt())
+	}
+	pod, err := s.show(ctx, key)
 	if err != nil {
 		return nil, err
 	}

@@ -138,7 +138,7 @@ func newServices(cfg Config, stopped <-chan struct{}) services {
 		},
 		pods: &podService{
 			store: state.Store, intake: state.Intake, site: state.Site, render: newRenderers(state.Site),
-			now: cfg.Now, limit: limit, stopped: stopped,
+			now: cfg.Now, past: machine.PastPod, limit: limit, stopped: stopped,
 		},
 		logs:    &logService{runs: logs, now: cfg.Now},
 		exec:    &execService{entrance: entrance(state), containers: machine.Containers, idle: cfg.Front.Idle},

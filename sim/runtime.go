@@ -63,8 +63,6 @@ func (m *Machine) carryOut(pod *node.Pod, got *node.Observed, action node.Action
 	case node.StopSandbox:
 		m.stopSandbox(a.ID)
 		return node.Result{}, nil
-	case node.ResizeSandbox: // a hint, which changes nothing that pods can see
-		return node.Result{}, nil
 	case node.RemoveSandbox:
 		m.removeSandbox(a.ID)
 		return node.Result{}, nil

@@ -37,6 +37,8 @@ type Config struct {
 
 	// UsageHistory is the room on the disk for what was used, in bytes. Zero records nothing.
 	UsageHistory int64
+	// PodHistory is the room on the disk for how pods were, in bytes. Zero records nothing.
+	PodHistory int64
 
 	given given
 }

@@ -46,6 +46,9 @@ func (d Dirs) AuditLog() string { return filepath.Join(d.Root, "audit", "audit.l
 // UsageHistory returns the directory of what the node and its pods have used.
 func (d Dirs) UsageHistory() string { return filepath.Join(d.Root, "history", "usage") }
 
+// PodHistory returns the directory of how pods were.
+func (d Dirs) PodHistory() string { return filepath.Join(d.Root, "history", "pods") }
+
 // Events returns the file of the node's events.
 func (d Dirs) Events() string { return filepath.Join(d.Root, "history", "events") }
 

@@ -47,6 +47,7 @@ type Options struct {
 	Version           VersionRequest
 	SecretsKey        string
 	UsageHistory      string
+	PodHistory        string
 	Policy            PolicyFlags
 	Audit             AuditFlags
 
@@ -90,6 +91,7 @@ func Flags(fs *pflag.FlagSet, o *Options) {
 	fs.StringVar(&o.CertDir, "cert-dir", "", "`directory` of certificates (default: <root-dir>/pki)")
 	fs.StringVar(&o.Socket, "socket", DefaultSocket, "unix socket `path` of the node API; empty for none")
 	fs.StringVar(&o.SecretsKey, "secrets-key", string(seal.Beside), "`source` of the key that seals Secrets on the disk: beside (a file below --root-dir), file:/PATH, credential:NAME (from systemd) or kms:unix:///PATH (a KMS v2 plugin)")
+	fs.StringVar(&o.PodHistory, "pod-history-size", "8Mi", "`bytes` on the disk for how pods were at earlier revisions, such as 8Mi, or four times what the present pods take if that is more; 0 for no record")
 	fs.StringVar(&o.UsageHistory, "usage-history-size", "8Mi", "`bytes` on the disk for what the node and its pods have used, such as 8Mi: a day every 15 seconds and a week every 5 minutes, or less if there are many pods; 0 for no record")
 	policyFlags(fs, &o.Policy)
 	auditFlags(fs, &o.Audit)

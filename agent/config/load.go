@@ -143,7 +143,10 @@ func resolve(o *Options, addressGiven bool) (*Config, error) {
 	if c.Secrets, err = seal.Parse(o.SecretsKey); err != nil {
 		return nil, fmt.Errorf("--secrets-key: %q: %w", o.SecretsKey, err)
 	}
-	if c.UsageHistory, err = usageHistory(o.UsageHistory); err != nil {
+	if c.PodHistory, err = historySize("--pod-history-size", o.PodHistory); err != nil {
+		return nil, err
+	}
+	if c.UsageHistory, err = historySize("--usage-history-size", o.UsageHistory); err != nil {
 		return nil, err
 	}
 	if c.Runtime.PodCIDRs, err = podCIDRs(k.PodCIDR); err != nil {

@@ -30,6 +30,7 @@ var sections = []section{
 		{flag: "lock-file"},
 		{flag: "exit-on-lock-contention"},
 		{flag: "secrets-key"},
+		{flag: "pod-history-size"},
 		{flag: "usage-history-size"},
 		{"maxPods", "max-pods", 110, between(0, 1<<20),
 			"`number` of pods that may run at the same time"},

@@ -26,6 +26,7 @@ type Store struct {
 	objects   *history[node.ObjectRef, *node.Object]
 	families  map[node.ObjectRef]int64 // revision of the last change to any of each
 	objectsAt int64                    // of the last change to any at all
+	followed  []*Followed
 }
 
 // View is the snapshot of one key at one revision.
@@ -91,6 +92,9 @@ func (s *Store) publish(view View) {
 		s.release(old)
 	}
 	view.Revision = s.clock.Next()
+	for _, f := range s.followed {
+		f.add(view)
+	}
 	s.pods.put(change[node.Key, *View]{key: view.Key, value: &view, revision: view.Revision, gone: view.Gone})
 	delete(s.waiting, view.Key)
 	if view.Gone {

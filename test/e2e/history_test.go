@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -113,4 +114,52 @@ func TestAPodThatRanOutOfMemoryUnwatchedIsRemembered(t *testing.T) {
 	if gone, _, again := n.hungryPast(); again != most || gone.GetUid() != past.GetUid() {
 		t.Errorf("of a pod that is gone, a new agent has %s", n.jsonOf(gone))
 	}
+}
+
+// TestAPodIsShownAsItWasAtARevision asks new agents how a pod was that has changed, and is gone by now.
+func TestAPodIsShownAsItWasAtARevision(t *testing.T) {
+	n := prepare(t)
+	n.up()
+	const path = "/v1/namespaces/default/pods/web"
+	at := func(revision int64) (*nodev1.Pod, bool) {
+		var was nodev1.GetPodResponse
+		found := n.answered(fmt.Sprintf("%s?at=%d", path, revision), &was)
+		return was.GetPod(), found
+	}
+	revisionOf := func() int64 {
+		var is nodev1.GetPodResponse
+		n.answered(path, &is)
+		return is.GetPod().GetRevision()
+	}
+	p := shell("web", "sleep 1000")
+	n.apply(p.yaml())
+	accepted := revisionOf()
+	n.wait("web", "pod web ready", ready)
+	before := revisionOf()
+	n.apply(strings.Replace(p.yaml(), "name: web", "name: web\n  labels: {tier: front}", 1))
+	after := revisionOf()
+	check := func(who string) {
+		t.Helper()
+		if was, _ := at(accepted); was.GetReady() || was.GetPhase() != nodev1.PodPhase_POD_PHASE_PENDING {
+			t.Errorf("%s: when it was accepted, the pod was %s", who, n.jsonOf(was))
+		}
+		was, _ := at(before)
+		if labels := was.GetObject().GetFields()["metadata"].GetStructValue().GetFields()["labels"]; !was.GetReady() || labels != nil {
+			t.Errorf("%s: before the change, the pod was %s", who, n.jsonOf(was))
+		}
+		was, _ = at(after)
+		if labels := was.GetObject().GetFields()["metadata"].GetStructValue().GetFields()["labels"]; labels.GetStructValue().GetFields()["tier"].GetStringValue() != "front" {
+			t.Errorf("%s: after the change, the pod was %s", who, n.jsonOf(was))
+		}
+	}
+	check("the same agent")
+	n.Kill()
+	n.up()
+	check("a new agent")
+	n.deletePod("web", "")
+	n.eventually("the end of the pod", func() bool { return revisionOf() == 0 })
+	check("after its deletion")
+	n.Kill()
+	n.up()
+	check("a new agent after its deletion")
 }

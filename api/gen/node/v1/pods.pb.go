@@ -358,9 +358,12 @@ func (x *Pod) GetObject() *structpb.Struct {
 }
 
 type GetPodRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Namespace     string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	Name          string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Namespace string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	Name      string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// Shows the pod as it was at this revision of the node, also if it is gone by now. 0 means now. OUT_OF_RANGE (410): it
+	// is older than what is kept; the message names the oldest revision.
+	At            int64 `protobuf:"varint,3,opt,name=at,proto3" json:"at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -409,9 +412,18 @@ func (x *GetPodRequest) GetName() string {
 	return ""
 }
 
+func (x *GetPodRequest) GetAt() int64 {
+	if x != nil {
+		return x.At
+	}
+	return 0
+}
+
 type GetPodResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Pod           *Pod                   `protobuf:"bytes,1,opt,name=pod,proto3" json:"pod,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Pod   *Pod                   `protobuf:"bytes,1,opt,name=pod,proto3" json:"pod,omitempty"`
+	// Since when the pod looked like this, to a tenth of a second. Set if the request has a revision.
+	Since         *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=since,proto3" json:"since,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -449,6 +461,13 @@ func (*GetPodResponse) Descriptor() ([]byte, []int) {
 func (x *GetPodResponse) GetPod() *Pod {
 	if x != nil {
 		return x.Pod
+	}
+	return nil
+}
+
+func (x *GetPodResponse) GetSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Since
 	}
 	return nil
 }
@@ -1443,12 +1462,14 @@ const file_node_v1_pods_proto_rawDesc = "" +
 	"\vaccepted_at\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"acceptedAt\x12G\n" +
 	"\x11deletion_deadline\x18\r \x01(\v2\x1a.google.protobuf.TimestampR\x10deletionDeadline\x12/\n" +
-	"\x06object\x18\x0e \x01(\v2\x17.google.protobuf.StructR\x06object\"A\n" +
+	"\x06object\x18\x0e \x01(\v2\x17.google.protobuf.StructR\x06object\"Q\n" +
 	"\rGetPodRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
-	"\x04name\x18\x02 \x01(\tR\x04name\"0\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x0e\n" +
+	"\x02at\x18\x03 \x01(\x03R\x02at\"b\n" +
 	"\x0eGetPodResponse\x12\x1e\n" +
-	"\x03pod\x18\x01 \x01(\v2\f.node.v1.PodR\x03pod\"}\n" +
+	"\x03pod\x18\x01 \x01(\v2\f.node.v1.PodR\x03pod\x120\n" +
+	"\x05since\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\"}\n" +
 	"\x0fListPodsRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12%\n" +
 	"\x0elabel_selector\x18\x02 \x01(\tR\rlabelSelector\x12%\n" +
@@ -1593,37 +1614,38 @@ var file_node_v1_pods_proto_depIdxs = []int32{
 	21, // 2: node.v1.Pod.deletion_deadline:type_name -> google.protobuf.Timestamp
 	22, // 3: node.v1.Pod.object:type_name -> google.protobuf.Struct
 	3,  // 4: node.v1.GetPodResponse.pod:type_name -> node.v1.Pod
-	3,  // 5: node.v1.ListPodsResponse.pods:type_name -> node.v1.Pod
-	1,  // 6: node.v1.WatchPodsResponse.type:type_name -> node.v1.WatchType
-	3,  // 7: node.v1.WatchPodsResponse.pod:type_name -> node.v1.Pod
-	14, // 8: node.v1.PutPodResponse.outcome:type_name -> node.v1.Outcome
-	3,  // 9: node.v1.PutPodResponse.pod:type_name -> node.v1.Pod
-	2,  // 10: node.v1.Outcome.result:type_name -> node.v1.Result
-	3,  // 11: node.v1.DeletePodResponse.pod:type_name -> node.v1.Pod
-	3,  // 12: node.v1.RestartPodResponse.pod:type_name -> node.v1.Pod
-	23, // 13: node.v1.RestartPodResponse.grace_period:type_name -> google.protobuf.Duration
-	3,  // 14: node.v1.SetPodConditionResponse.pod:type_name -> node.v1.Pod
-	4,  // 15: node.v1.PodsService.GetPod:input_type -> node.v1.GetPodRequest
-	6,  // 16: node.v1.PodsService.ListPods:input_type -> node.v1.ListPodsRequest
-	8,  // 17: node.v1.PodsService.ListPodsText:input_type -> node.v1.ListPodsTextRequest
-	10, // 18: node.v1.PodsService.WatchPods:input_type -> node.v1.WatchPodsRequest
-	12, // 19: node.v1.PodsService.PutPod:input_type -> node.v1.PutPodRequest
-	15, // 20: node.v1.PodsService.DeletePod:input_type -> node.v1.DeletePodRequest
-	17, // 21: node.v1.PodsService.RestartPod:input_type -> node.v1.RestartPodRequest
-	19, // 22: node.v1.PodsService.SetPodCondition:input_type -> node.v1.SetPodConditionRequest
-	5,  // 23: node.v1.PodsService.GetPod:output_type -> node.v1.GetPodResponse
-	7,  // 24: node.v1.PodsService.ListPods:output_type -> node.v1.ListPodsResponse
-	9,  // 25: node.v1.PodsService.ListPodsText:output_type -> node.v1.ListPodsTextResponse
-	11, // 26: node.v1.PodsService.WatchPods:output_type -> node.v1.WatchPodsResponse
-	13, // 27: node.v1.PodsService.PutPod:output_type -> node.v1.PutPodResponse
-	16, // 28: node.v1.PodsService.DeletePod:output_type -> node.v1.DeletePodResponse
-	18, // 29: node.v1.PodsService.RestartPod:output_type -> node.v1.RestartPodResponse
-	20, // 30: node.v1.PodsService.SetPodCondition:output_type -> node.v1.SetPodConditionResponse
-	23, // [23:31] is the sub-list for method output_type
-	15, // [15:23] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	21, // 5: node.v1.GetPodResponse.since:type_name -> google.protobuf.Timestamp
+	3,  // 6: node.v1.ListPodsResponse.pods:type_name -> node.v1.Pod
+	1,  // 7: node.v1.WatchPodsResponse.type:type_name -> node.v1.WatchType
+	3,  // 8: node.v1.WatchPodsResponse.pod:type_name -> node.v1.Pod
+	14, // 9: node.v1.PutPodResponse.outcome:type_name -> node.v1.Outcome
+	3,  // 10: node.v1.PutPodResponse.pod:type_name -> node.v1.Pod
+	2,  // 11: node.v1.Outcome.result:type_name -> node.v1.Result
+	3,  // 12: node.v1.DeletePodResponse.pod:type_name -> node.v1.Pod
+	3,  // 13: node.v1.RestartPodResponse.pod:type_name -> node.v1.Pod
+	23, // 14: node.v1.RestartPodResponse.grace_period:type_name -> google.protobuf.Duration
+	3,  // 15: node.v1.SetPodConditionResponse.pod:type_name -> node.v1.Pod
+	4,  // 16: node.v1.PodsService.GetPod:input_type -> node.v1.GetPodRequest
+	6,  // 17: node.v1.PodsService.ListPods:input_type -> node.v1.ListPodsRequest
+	8,  // 18: node.v1.PodsService.ListPodsText:input_type -> node.v1.ListPodsTextRequest
+	10, // 19: node.v1.PodsService.WatchPods:input_type -> node.v1.WatchPodsRequest
+	12, // 20: node.v1.PodsService.PutPod:input_type -> node.v1.PutPodRequest
+	15, // 21: node.v1.PodsService.DeletePod:input_type -> node.v1.DeletePodRequest
+	17, // 22: node.v1.PodsService.RestartPod:input_type -> node.v1.RestartPodRequest
+	19, // 23: node.v1.PodsService.SetPodCondition:input_type -> node.v1.SetPodConditionRequest
+	5,  // 24: node.v1.PodsService.GetPod:output_type -> node.v1.GetPodResponse
+	7,  // 25: node.v1.PodsService.ListPods:output_type -> node.v1.ListPodsResponse
+	9,  // 26: node.v1.PodsService.ListPodsText:output_type -> node.v1.ListPodsTextResponse
+	11, // 27: node.v1.PodsService.WatchPods:output_type -> node.v1.WatchPodsResponse
+	13, // 28: node.v1.PodsService.PutPod:output_type -> node.v1.PutPodResponse
+	16, // 29: node.v1.PodsService.DeletePod:output_type -> node.v1.DeletePodResponse
+	18, // 30: node.v1.PodsService.RestartPod:output_type -> node.v1.RestartPodResponse
+	20, // 31: node.v1.PodsService.SetPodCondition:output_type -> node.v1.SetPodConditionResponse
+	24, // [24:32] is the sub-list for method output_type
+	16, // [16:24] is the sub-list for method input_type
+	16, // [16:16] is the sub-list for extension type_name
+	16, // [16:16] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_node_v1_pods_proto_init() }
