@@ -106,7 +106,7 @@ func (w *Watcher) follow(ctx context.Context) error {
 		w.goDown()
 	case locked != nil:
 		return locked
-	default:
+	case !w.told || w.ended != nil: // what else ends the pods goes on
 		w.stayUp()
 	}
 	w.fault = ""

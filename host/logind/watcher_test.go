@@ -111,7 +111,6 @@ func TestTheWatcherComesBackWhenTheBusDoes(t *testing.T) {
 	m.hears(t, "up")
 	second := first.Restart(t)
 	second.Taken(t)
-	m.hears(t, "up")
 	second.Announce(t, true)
 	m.hears(t, "down")
 }
