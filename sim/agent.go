@@ -19,6 +19,7 @@ import (
 	"nodal/node/store"
 	"nodal/reconciler"
 	"nodal/reconciler/evict"
+	"nodal/reconciler/shutdown"
 )
 
 // agent drives the reconciler's loop over the world, one step at a time on virtual time. Its state
@@ -32,6 +33,7 @@ type agent struct {
 	act     reconciler.Act
 	evictor evict.Evictor
 	relief  *evict.Relief
+	machine *shutdown.Machine
 	watched map[node.Key]bool    // pods with a look under way
 	alarm   time.Time            // when the loop wants to run again
 	waiting map[node.Source]bool // sources that have not delivered
@@ -68,7 +70,7 @@ func newAgent(w *world, f *faults, j *journal, bug Bug) (*agent, error) {
 		a.loop.Kinds = append(a.loop.Kinds, r.kind(a))
 	}
 	a.loop.Hands, a.loop.Pool = hands{a}, assign.NewPool(rules())
-	a.relief = a.newRelief(a.evictor.Events)
+	a.relief, a.machine = a.newRelief(a.evictor.Events), a.newMachine(a.evictor.Events)
 	a.act.Freed = func(tx *store.Tx) {
 		intake.Intake{Store: held, Offer: w.offers, Storage: w.keeper()}.Readmit(tx, w.clock())
 	}

@@ -142,7 +142,7 @@ func seldom(a node.Action) bool { return rare[reflect.TypeOf(a)] }
 
 var rare = map[reflect.Type]bool{
 	reflect.TypeFor[node.ResizeContainer](): true, reflect.TypeFor[node.AskRestart](): true,
-	reflect.TypeFor[node.StartOver](): true, reflect.TypeFor[node.SetTermination](): true,
+	reflect.TypeFor[node.StartOver](): true, reflect.TypeFor[node.SetTermination](): true, reflect.TypeFor[node.SetHalted](): true,
 }
 
 // loseRecord deletes a static pod's record: its file brings the pod back.

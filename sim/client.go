@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/node"
+	"nodal/node/admit"
 	"nodal/node/intake"
 	"nodal/node/manifest"
 )
@@ -36,11 +37,14 @@ func newClients(w *world, f *faults) *clients {
 }
 
 func (c *clients) intake(a *agent, source node.Source) intake.Intake {
-	return intake.Intake{Store: a.store, Source: source, Offer: c.world.offers, Storage: c.world.keeper(), NewUID: func() types.UID {
+	return intake.Intake{Store: a.store, Source: source, Offer: c.world.offers, Present: a.present, Storage: c.world.keeper(), NewUID: func() types.UID {
 		c.uids++
 		return types.UID(fmt.Sprintf("u%d", c.uids))
 	}}
 }
+
+// present returns the node's state for the admission of new pods.
+func (a *agent) present() admit.Present { return admit.Present{Down: a.machine.Down()} }
 
 func (c *clients) pick(n int) int { return c.world.rand.IntN(n) }
 
@@ -136,6 +140,7 @@ func heirOf(slot *node.Slot) *node.Pod {
 func sameSpec(taken, posted *corev1.Pod) bool {
 	placed := posted.DeepCopy()
 	placed.Spec.NodeName = taken.Spec.NodeName
+	placed.Spec.Priority, placed.Spec.PreemptionPolicy = taken.Spec.Priority, taken.Spec.PreemptionPolicy // of its class
 	return manifest.Change(taken, placed).Kind == manifest.Same
 }
 

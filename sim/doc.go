@@ -25,7 +25,10 @@
 //   - a pod that starts after others begins once they have been ready;
 //   - counts and revisions only grow;
 //   - the transition time of a condition never goes back;
-//   - a result is final.
+//   - a result is final;
+//   - a shutdown of the machine gives no pod more time than its phase, ends critical pods last, and loses none.
+//
+// In runs of their own (shutdown.go) the machine shuts down now and then, and reboots or stays up after all.
 //
 // Once the faults have ended, every accepted pod has to reach the state that its client asked for,
 // and nothing of other pods may be left.
@@ -39,6 +42,7 @@
 //	go test ./sim                        10,000 seeds, and a check that they met every situation
 //	go test ./sim -seeds 100000          more; -from 100001 selects others
 //	go test ./sim -run TestSeeds -seed=7 one seed, with its whole story
+//	go test ./sim -run TestSeedsOfAMachineThatShutsDown
 //
 // Package sim/cri is a different runtime: it serves real gRPC, for tests of the adapter and of the
 // whole agent. Package sim/adapter plays seeds over it.

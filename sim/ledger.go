@@ -41,6 +41,8 @@ type life struct {
 	ended    time.Time     // when the latest run of a container other than a sidecar ended
 	active   time.Duration // the shortest time that the pod was ever allowed to run; 0: no limit
 	expired  time.Time     // when its agent found that time to be over
+	halted   bool          // it ends for a shutdown, and runs again after that
+	patience time.Duration // its grace period before that
 	awaits   []lifeID      // pods that have to end before this one begins
 }
 

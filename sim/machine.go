@@ -105,6 +105,7 @@ type container struct {
 	termed  bool          // TERM has been sent
 	term    time.Duration // when it was sent
 	over    time.Time     // since when its pod had nothing left to do at that time; zero: it had
+	cut     time.Time     // when it may be killed for a shutdown that was called off since
 	sick    bool          // a startup or liveness probe has failed
 	late    bool          // started or ended by a call that the agent had given up
 	hooks   hooked

@@ -59,6 +59,7 @@ func (c *clients) newPod(key node.Key) *corev1.Pod {
 		c.ruling(pod)
 	}
 	c.world.sequence.ordering(pod)
+	c.world.descent.ranking(pod)
 	manifest.Default(pod)
 	return pod
 }

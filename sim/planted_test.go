@@ -40,6 +40,23 @@ func TestInvariantsCatchPlantedBugs(t *testing.T) {
 	}
 }
 
+func TestInvariantsCatchPlantedBugsOfAShutdown(t *testing.T) {
+	for _, test := range []planted{
+		{AllPhasesAtOnce, 1, 500, "is critical and ends while"},
+		{TooMuchGrace, 1, 500, "its phase takes"},
+		{NoReturn, 1, 500, "all was calm"},
+		{EarlyRelease, 1, 500, "the machine may go on"},
+	} {
+		t.Run(string(test.bug), func(t *testing.T) {
+			seed, _, found := firstFailureOf(Options{Bug: test.bug, Down: true}, test.from, test.within, test.by)
+			if !found {
+				t.Fatalf("none of %d seeds finds it with an error that contains %q", test.within, test.by)
+			}
+			t.Logf("seed %d: %v", seed, Run(Options{Seed: seed, Bug: test.bug, Down: true}).Failure)
+		})
+	}
+}
+
 func TestASeedIsPlayedTheSameEachTime(t *testing.T) {
 	for seed := range uint64(20) {
 		first, second := Run(Options{Seed: seed, Trace: true}), Run(Options{Seed: seed, Trace: true})

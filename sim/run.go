@@ -36,6 +36,7 @@ type Options struct {
 	Without []Kind // faults that do not happen
 	Bug     Bug
 	Trace   bool
+	Down    bool                        // the machine shuts down now and then
 	Extra   func(*world, Options) realm // of a kind of asset that is not the node's; nil adds none
 }
 
@@ -93,12 +94,14 @@ func newSimulation(o Options) *simulation {
 	w := newWorld(clock, random, newWitness(), story)
 	w.realms = newRealms(w, f, o)
 	w.scarcity, w.sequence = newScarcity(w, o), newSequence(o)
+	w.descent = newDescent(w, o)
 	w.witness.jumps = f.rate[Jump] > 0
 	s := &simulation{
 		world: w, faults: f, deaths: rand.New(rand.NewPCG(o.Seed, 2)), journal: newJournal(), clients: newClients(w, f),
 		events: random.IntN(2) == 0,
 	}
 	s.changed = s.tell
+	w.descent.clients, w.descent.reboot = s.clients, s.rebootIn
 	s.around, s.journal.crash = s.dieAround, s.crashPoint
 	s.addStray()
 	s.joinCluster(o.Seed)
@@ -154,6 +157,7 @@ func (s *simulation) boot(bug Bug) {
 	s.trace.addf("agent: starts")
 	a.waiting[node.SourceCluster] = s.cluster.pod != nil && bug != HastyCluster
 	a.expect()
+	s.descent.awake(a)
 	s.recollect()
 	if s.events {
 		a.relist()
@@ -216,6 +220,7 @@ func (s *simulation) strive() {
 		r.strive(func() *agent { return s.agent })
 	}
 	s.scarcity.strive()
+	s.shutDown()
 	for _, blow := range []struct {
 		kind Kind
 		mean time.Duration
@@ -257,6 +262,7 @@ func (s *simulation) calm() {
 		r.calm()
 	}
 	s.scarcity.calm()
+	s.callOff(s.descent.round)
 	s.journal.full = false
 	s.down = false
 	s.calmed = true

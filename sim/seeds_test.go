@@ -43,6 +43,35 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
+// TestSeedsOfAMachineThatShutsDown plays runs in which the machine reboots, or stays up after all.
+func TestSeedsOfAMachineThatShutsDown(t *testing.T) {
+	if *oneSeed != 0 {
+		report := Run(Options{Seed: *oneSeed, Trace: true, Down: true})
+		t.Logf("the story of seed %d:\n%s", *oneSeed, strings.Join(report.Trace, "\n"))
+		if report.Failure != nil {
+			t.Errorf("seed %d: %v", *oneSeed, report.Failure)
+		}
+		return
+	}
+	played := count()
+	if *seeds == 0 {
+		played = min(played, 300)
+	}
+	seed, all, failed := firstFailureOf(Options{Down: true}, *from, played, "")
+	if failed {
+		t.Fatalf("seed %d: %v\nreplay: go test ./sim -run TestSeedsOfAMachineThatShutsDown -seed=%d",
+			seed, Run(Options{Seed: seed, Down: true}).Failure, seed)
+	}
+	for _, what := range []string{
+		"shutdown: the machine reboots", "shutdown: called off", "shutdown: a critical pod ends",
+		"shutdown: a pod that was kept out is admitted", "death: SetHalted, before its answer",
+	} {
+		if all[what] == 0 && played >= 1000 {
+			t.Errorf("none of the seeds has met: %s", what)
+		}
+	}
+}
+
 // known returns the seeds that have found a fault before.
 func known(t *testing.T) []uint64 {
 	t.Helper()
@@ -76,6 +105,11 @@ func count() uint64 {
 // firstFailure plays n seeds. It returns the first that fails with an error that contains says, and
 // the situations that all of them met.
 func firstFailure(from, n uint64, bug Bug, says string) (uint64, met, bool) {
+	return firstFailureOf(Options{Bug: bug}, from, n, says)
+}
+
+// firstFailureOf does so for runs with the given options.
+func firstFailureOf(o Options, from, n uint64, says string) (uint64, met, bool) {
 	defer debug.SetGCPercent(debug.SetGCPercent(800)) // runs make much garbage and keep none of it
 	var next, failed atomic.Uint64
 	next.Store(from - 1)
@@ -86,7 +120,9 @@ func firstFailure(from, n uint64, bug Bug, says string) (uint64, met, bool) {
 		all[i] = met{}
 		workers.Go(func() {
 			for seed := next.Add(1); seed < failed.Load(); seed = next.Add(1) {
-				report := Run(Options{Seed: seed, Bug: bug})
+				one := o
+				one.Seed = seed
+				report := Run(one)
 				all[i].add(report.Met)
 				if report.Failure == nil || !strings.Contains(report.Failure.Error(), says) {
 					continue

@@ -118,6 +118,9 @@ func (wi *witness) killed(w *world, c *container) {
 		if !l.expired.IsZero() && !l.expired.Add(grace).After(w.clock()) {
 			return
 		}
+		if !c.cut.IsZero() && !c.cut.After(w.clock()) {
+			return
+		}
 		// The pod may have got new work since.
 		if !c.over.IsZero() && !c.over.Add(grace).After(w.clock()) {
 			return
@@ -214,7 +217,7 @@ func (wi *witness) mustRun(w *world, c *container) error {
 	case c.hooks.ending || c.hooks.failed && !c.hooks.well:
 		return nil
 	}
-	if asked, ok := wanted.restarts[c.name]; ok && c.attempt <= asked {
+	if asked, ok := wanted.restarts[c.name]; ok && c.attempt <= asked || w.dying(wanted) {
 		return nil
 	}
 	if spec := specOf(wanted.object, c.name); spec == nil || !manifest.IsHashOf(c.hash, spec) {
@@ -245,6 +248,9 @@ func (wi *witness) reads(w *world, view store.View) {
 	l := wi.lives[idOf(view.Slot.Pod)]
 	if l == nil {
 		return
+	}
+	if d := view.Slot.Pod.Deletion; d != nil && w.descent.down {
+		wi.condemn(l, d.Deadline()) // a shutdown leaves it less time
 	}
 	wi.startsOver(w, l, view.Slot)
 	l.restart(view.Slot.Pod.Restarts) // a resize may ask for restarts long after the client did

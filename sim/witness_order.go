@@ -3,6 +3,7 @@ package sim
 import (
 	"reflect"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -136,6 +137,7 @@ func (wi *witness) startsOver(w *world, l *life, slot *node.Slot) {
 func (wi *witness) expires(w *world, l *life, slot *node.Slot) {
 	t := slot.Termination
 	if t == nil {
+		wi.returns(w, l)
 		return
 	}
 	if first := wi.first(l); !wi.jumps && l.began.Before(first) && l.id.uid != wi.member {
@@ -145,6 +147,8 @@ func (wi *witness) expires(w *world, l *life, slot *node.Slot) {
 	early := !wi.jumps && (l.active == 0 || t.Requested.Before(due))
 	switch {
 	case !l.expired.IsZero():
+	case t.ForShutdown():
+		wi.halts(l, t)
 	case t.Signal != "" && !w.scarcity.doomed[l.id.uid]:
 		wi.failf("pod %s is evicted for %s, and others should go", l.key, t.Signal)
 	case t.Signal != "" && slot.Pod.Source != node.SourceAPI:
@@ -171,6 +175,25 @@ func (wi *witness) expires(w *world, l *life, slot *node.Slot) {
 	}
 }
 
+// halts records that a pod ends for a shutdown, and returns that it runs again.
+func (wi *witness) halts(l *life, t *node.Termination) {
+	for known := range wi.same(l) {
+		known.halted, known.patience = t.Returns, known.grace
+	}
+	wi.hurry(l, t.Grace)
+}
+
+func (wi *witness) returns(w *world, l *life) {
+	for known := range wi.same(l) {
+		if known.halted {
+			for _, c := range w.runsOf(known) {
+				c.cut = known.expired.Add(known.grace) // the runtime goes on ending it
+			}
+			known.halted, known.grace, known.expired = false, known.patience, time.Time{}
+		}
+	}
+}
+
 // vanishes records runs that can no longer be inspected.
 func (wi *witness) vanishes(c *container) {
 	key := c.name + string(c.uid)
@@ -187,6 +210,20 @@ func (w *world) over(l *life) bool {
 	}
 	for i := range l.object.Spec.Containers {
 		if !w.ended(l, &l.object.Spec.Containers[i], 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// dying reports whether nothing follows the last runs of a pod, which a probe or a hook has condemned.
+func (w *world) dying(l *life) bool {
+	for i := range l.object.Spec.Containers {
+		c := &l.object.Spec.Containers[i]
+		run := w.newest(l, c.Name)
+		condemned := run != nil && run.running() && (run.sick || run.hooks.failed)
+		last := node.PolicyOf(&l.object.Spec, c) == corev1.RestartPolicyNever
+		if !w.ended(l, c, 0) && !(condemned && last) {
 			return false
 		}
 	}

@@ -28,6 +28,7 @@ type world struct {
 	// scarcity counts what pods take of the machine's memory and disk.
 	scarcity *scarcity
 	sequence *sequence
+	descent  *descent
 	links    links
 	made     int
 	uids     int // the number of UIDs made by the keeper
