@@ -5,7 +5,10 @@ import (
 	"net"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/sim/cri"
@@ -53,6 +56,7 @@ func onSimulated(t *testing.T) *soak {
 	t.Helper()
 	rig.Require(t) // volumes in memory are mounts
 	dir := t.TempDir()
+	t.Cleanup(func() { unmountBelow(t, dir) })
 	socket := filepath.Join(dir, "cri.sock")
 	listener, err := net.Listen("unix", socket)
 	if err != nil {
@@ -81,6 +85,18 @@ func onSimulated(t *testing.T) *soak {
 	s.harms = []func(){runtime.RestartRuntime}
 	s.kills = []func(){s.killAgent}
 	return s
+}
+
+// unmountBelow removes the volumes in memory that a test leaves if it fails while pods run.
+func unmountBelow(t *testing.T, dir string) {
+	for _, point := range slices.Backward(rig.Snapshot().Mounts) {
+		if !strings.HasPrefix(point, dir+"/") {
+			continue
+		}
+		if err := unix.Unmount(point, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 func (s *soak) killAgent() {
