@@ -2,22 +2,37 @@ package node
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
 // An action whose beginning is news has a method Announce, and one whose success is news
 // has a method Report. Both return false if it is not news this time.
 
+// The messages begin as those of every kubelet: people and tools search for them.
+
 // Announce reports the beginning of a preStop hook.
 func (a RunHook) Announce() (Event, bool) {
-	message := fmt.Sprintf("running the preStop hook of container %s: %s", a.Container, a.Reason)
-	return Event{Reason: "Killing", Container: a.Container, Message: message}, a.Kind == PreStop
+	return killing(a.Container, a.Reason, "after its preStop hook"), a.Kind == PreStop
 }
 
 // Announce reports that a container is asked to end.
 func (a StopContainer) Announce() (Event, bool) {
-	message := fmt.Sprintf("stopping container %s within %s: %s", a.Container, a.Grace.Round(time.Second), a.Reason)
-	return Event{Reason: "Killing", Container: a.Container, Message: message}, true
+	return killing(a.Container, a.Reason, "within "+a.Grace.Round(time.Second).String()), true
+}
+
+// killing tells why a container is stopped. Some reasons are whole messages.
+func killing(container, reason, how string) Event {
+	message := fmt.Sprintf("Stopping container %s %s: %s", container, how, reason)
+	if strings.HasPrefix(reason, "Container ") {
+		message = fmt.Sprintf("%s (%s)", reason, how)
+	}
+	return Event{Reason: "Killing", Container: container, Message: message}
+}
+
+// Announce reports that another sandbox takes the place of one that is lost.
+func (a RunSandbox) Announce() (Event, bool) {
+	return Event{Reason: "SandboxChanged", Message: "Pod sandbox changed, it will be killed and re-created."}, a.Attempt > 0
 }
 
 // Report names the sandbox.
@@ -30,15 +45,18 @@ func (a RemoveSandbox) Report(Result) (Event, bool) {
 	return Event{Reason: "SandboxRemoved", Message: "removed the pod's sandbox " + a.ID}, true
 }
 
-// Report names the container and its attempt.
+// Report names the container, and its attempt from the second on.
 func (a CreateContainer) Report(Result) (Event, bool) {
-	message := fmt.Sprintf("created container %s, attempt %d", a.Container, a.Attempt)
+	message := "Container created"
+	if a.Attempt > 0 {
+		message += fmt.Sprintf(", attempt %d", a.Attempt)
+	}
 	return Event{Reason: "Created", Container: a.Container, Message: message}, true
 }
 
 // Report names the container.
 func (a StartContainer) Report(Result) (Event, bool) {
-	return Event{Reason: "Started", Container: a.Container, Message: "started container " + a.Container}, true
+	return Event{Reason: "Started", Container: a.Container, Message: "Container started"}, true
 }
 
 // Report names the container's new limits.

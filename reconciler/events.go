@@ -116,17 +116,27 @@ func reportFailure(o Outcome) (node.Event, bool) {
 	return e, true
 }
 
-// failed returns the event for a failure, with Kubernetes' own reason where it has one.
+// failed returns the event for a failure, with Kubernetes' own reason where it has one, and its words for that before the
+// message.
 func failed(err error) node.Event {
-	e := node.Event{Reason: "Failed", Warning: true, Message: err.Error()}
+	e := node.Event{Reason: "Failed", Warning: true, Message: "Error: " + err.Error()}
 	if failure := failureOf(err); failure != nil {
-		switch failure.Reason {
-		case node.FailedCreateSandbox, node.NetworkNotReady, node.FailedCreateCgroup, node.FailedKill, node.FailedMount,
-			node.FailedUnmount, node.VolumeFailedDelete, node.FailedPostStart, node.FailedPreStop: // Kubernetes' own events
-			e.Reason = failure.Reason
-		default:
-			e.Message = failure.Reason + ": " + e.Message
+		if words, own := kubernetesFailures[failure.Reason]; own {
+			e.Reason, e.Message = failure.Reason, words+err.Error()
 		}
 	}
 	return e
+}
+
+// kubernetesFailures are the failures with a reason of their own, and how their messages begin.
+var kubernetesFailures = map[string]string{
+	node.FailedCreateSandbox: "Failed to create pod sandbox: ",
+	node.NetworkNotReady:     "",
+	node.FailedCreateCgroup:  "unable to ensure pod container exists: ",
+	node.FailedKill:          "error killing pod: ",
+	node.FailedMount:         "",
+	node.FailedUnmount:       "",
+	node.VolumeFailedDelete:  "",
+	node.FailedPostStart:     "PostStartHook failed: ",
+	node.FailedPreStop:       "PreStopHook failed: ",
 }

@@ -26,7 +26,7 @@ func TestReport(t *testing.T) {
 		{"a sandbox", Outcome{Action: node.RunSandbox{}, Result: node.Result{ID: "s1"}}, "SandboxCreated: created the pod's sandbox s1"},
 		{"a pull was told by who made it", Outcome{Action: node.EnsureImage{Container: "app", Ref: "app:1"}}, ""},
 		{"so was one that failed", Outcome{Action: node.EnsureImage{Container: "app", Ref: "app:1"}, Err: failed("ErrImagePull")}, ""},
-		{"a container that was made", Outcome{Action: node.CreateContainer{Container: "app", Attempt: 1}}, "Created: created container app, attempt 1"},
+		{"a container that was made", Outcome{Action: node.CreateContainer{Container: "app", Attempt: 1}}, "Created: Container created, attempt 1"},
 		{"a container that runs is no news when it is looked at",
 			Outcome{Action: inspect, Result: node.Result{Container: &node.Container{State: node.ContainerRunning}}}, ""},
 		{"a clean end", Outcome{Action: inspect, Result: ended(0, "Completed", "")}, "Exited: container app, attempt 2, ended with exit code 0"},
@@ -40,10 +40,10 @@ func TestReport(t *testing.T) {
 		{"the end of a pod", Outcome{Action: node.SetResult{Status: &corev1.PodStatus{Phase: corev1.PodSucceeded}}}, "Succeeded: all containers have ended"},
 		{"a stop was announced", Outcome{Action: node.StopContainer{Container: "app"}}, ""},
 		{"a failure has Kubernetes' word", Outcome{Action: node.CreateContainer{Container: "app"}, Err: failed("CreateContainerError")},
-			"warning Failed: CreateContainerError: it broke"},
+			"warning Failed: Error: it broke"},
 		{"a sandbox that fails has an event of its own", Outcome{Action: node.RunSandbox{}, Err: failed("FailedCreatePodSandBox")},
-			"warning FailedCreatePodSandBox: it broke"},
-		{"a hook that fails has an event of its own", Outcome{Action: node.RunHook{}, Err: failed("FailedPreStopHook")}, "warning FailedPreStopHook: it broke"},
+			"warning FailedCreatePodSandBox: Failed to create pod sandbox: it broke"},
+		{"a hook that fails has an event of its own", Outcome{Action: node.RunHook{}, Err: failed("FailedPreStopHook")}, "warning FailedPreStopHook: PreStopHook failed: it broke"},
 		{"one that succeeds is no news", Outcome{Action: node.RunHook{}}, ""},
 		{"what was given up is no failure", Outcome{Action: node.EnsureImage{}, Err: context.Canceled}, ""},
 		{"what is gone is no failure", Outcome{Action: inspect, Err: fmt.Errorf("inspect: %w", node.ErrNotFound)}, ""},
@@ -62,11 +62,11 @@ func TestReport(t *testing.T) {
 
 func TestAnnounce(t *testing.T) {
 	e, ok := announce(node.StopContainer{Container: "app", Grace: 29800 * time.Millisecond, Reason: "deleted"})
-	if got, want := told(e), "Killing: stopping container app within 30s: deleted"; !ok || got != want {
+	if got, want := told(e), "Killing: Stopping container app within 30s: deleted"; !ok || got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	e, ok = announce(node.RunHook{Kind: node.PreStop, Container: "app", Reason: "deleted"})
-	if got, want := told(e), "Killing: running the preStop hook of container app: deleted"; !ok || got != want {
+	if got, want := told(e), "Killing: Stopping container app after its preStop hook: deleted"; !ok || got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if e, ok := announce(node.RunHook{Kind: node.PostStart, Container: "app"}); ok {

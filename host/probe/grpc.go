@@ -51,7 +51,7 @@ func (r reach) check(ctx context.Context, probe node.Probe, timeout time.Duratio
 	case err != nil:
 		return fails("%s: %s", what, status.Convert(err).Message())
 	case reply.GetStatus() != healthpb.HealthCheckResponse_SERVING:
-		return fails("%s answered %s", what, reply.GetStatus())
+		return fails("service unhealthy (responded with %q) at %s", reply.GetStatus(), at)
 	}
 	return answer{verdict: passing}
 }

@@ -60,7 +60,7 @@ func (r reach) get(ctx context.Context, probe node.Probe, timeout time.Duration)
 	}
 	switch status := response.StatusCode; {
 	case status < 200 || status >= 400:
-		return fails("%s answered %s", what, response.Status)
+		return fails("HTTP probe failed with statuscode: %d (%s)", status, what)
 	case status >= 300:
 		return answer{passing, "Probe terminated redirects: " + what + " answered with a redirect to " + cmp.Or(response.Header.Get("Location"), "nowhere") + ", which is not followed"}
 	}

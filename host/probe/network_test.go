@@ -113,7 +113,7 @@ func TestHTTP(t *testing.T) {
 	}{
 		{name: "200 is a success", get: corev1.HTTPGetAction{Path: "/200"}, want: answer{verdict: passing}},
 		{name: "204 is a success", get: corev1.HTTPGetAction{Path: "204"}, want: answer{verdict: passing}},
-		{name: "503 is a failure", get: corev1.HTTPGetAction{Path: "/503"}, want: fails("GET http://127.0.0.1:PORT/503 answered 503 Service Unavailable")},
+		{name: "503 is a failure", get: corev1.HTTPGetAction{Path: "/503"}, want: fails("HTTP probe failed with statuscode: 503 (GET http://127.0.0.1:PORT/503)")},
 		{name: "a query is part of the path", get: corev1.HTTPGetAction{Path: "/query?a=b"}, want: answer{verdict: passing}},
 		{name: "a port by its name", get: corev1.HTTPGetAction{Path: "/200", Port: intstr.FromString("web")}, want: answer{verdict: passing}},
 		{name: "a port that does not exist", get: corev1.HTTPGetAction{Path: "/200", Port: intstr.FromString("wob")},
@@ -128,7 +128,7 @@ func TestHTTP(t *testing.T) {
 		{name: "an answer that breaks off counts for nothing", get: corev1.HTTPGetAction{Path: "/half"},
 			want: answer{nothing, "GET http://127.0.0.1:PORT/half: read the answer: unexpected EOF"}},
 		{name: "many headers do no harm", get: corev1.HTTPGetAction{Path: "/cookies"}, want: answer{verdict: passing}},
-		{name: "HTTP/1.1 is spoken", get: corev1.HTTPGetAction{Path: "/version"}, want: fails("GET http://127.0.0.1:PORT/version answered 505 HTTP Version Not Supported")},
+		{name: "HTTP/1.1 is spoken", get: corev1.HTTPGetAction{Path: "/version"}, want: fails("HTTP probe failed with statuscode: 505 (GET http://127.0.0.1:PORT/version)")},
 		{name: "and HTTP/2 over a plain connection where that is asked for", get: corev1.HTTPGetAction{Path: "/version", Protocol: new(corev1.HTTPProtocolHTTP2)},
 			want: answer{verdict: passing}},
 		{name: "a certificate that nobody signed", get: corev1.HTTPGetAction{Path: "/200", Scheme: corev1.URISchemeHTTPS}, tls: true, want: answer{verdict: passing}},
@@ -253,7 +253,7 @@ func TestGRPC(t *testing.T) {
 	}{
 		{"the server as a whole", "", healthy, nil, answer{verdict: passing}},
 		{"the server by TLS", "", secure, new(corev1.GRPCProbeModeTLS), answer{verdict: passing}},
-		{"a service that does not serve", "sick", healthy, nil, fails("health check at 127.0.0.1:PORT answered NOT_SERVING")},
+		{"a service that does not serve", "sick", healthy, nil, fails(`service unhealthy (responded with "NOT_SERVING") at 127.0.0.1:PORT`)},
 		{"a service that is not there", "gone", healthy, nil, fails("health check at 127.0.0.1:PORT: unknown service")},
 		{"a server without the health service", "", mute, nil, fails("health check at 127.0.0.1:PORT: the server has no grpc.health.v1.Health")},
 		{"nobody", "", closed, new(corev1.GRPCProbeModePlaintext), fails(`health check at 127.0.0.1:PORT: connection error: desc = "transport: Error while dialing: dial tcp 127.0.0.1:PORT: connect: connection refused"`)},

@@ -69,7 +69,7 @@ func (v *View) drive(p *Plan, c *corev1.Container) {
 	case run.State == node.ContainerUnknown:
 		v.end(p, run, v.grace(), "its state is unknown")
 	case run.State == node.ContainerRunning && life.Outdated(run, c):
-		v.end(p, run, v.grace(), "its spec changed")
+		v.end(p, run, v.grace(), "Container "+c.Name+" definition changed, will be restarted")
 	case run.State == node.ContainerRunning && v.toEnd(run, c):
 		v.end(p, run, v.grace(), "a restart was asked for")
 	case run.State == node.ContainerRunning && !run.Inspected:

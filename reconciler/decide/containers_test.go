@@ -34,7 +34,7 @@ func TestContainers(t *testing.T) {
 		{"one that runs is left alone", pod(always, ready, running("app")), ""},
 		{"one in an unknown state is ended", pod(always, ready, run("app", node.ContainerUnknown)), "stop app app-0 grace=30s: its state is unknown"},
 		{"one that runs from another image is to restart", pod(never, ready, running("app"), newImage), "ask restart of app attempt=0"},
-		{"and is ended once that is noted", pod(never, ready, running("app"), newImage, restartOf("app", 0)), "stop app app-0 grace=30s: its spec changed"},
+		{"and is ended once that is noted", pod(never, ready, running("app"), newImage, restartOf("app", 0)), "stop app app-0 grace=30s: Container app definition changed, will be restarted"},
 		{"another follows it under Never, however it has ended", pod(never, ready, exited("app", 0), newImage, restartOf("app", 0)), "tally app restarts=1 streak=0"},
 		{"one from an unknown spec is not taken for another", pod(always, ready, run("app", node.ContainerRunning, func(c *node.Container) { c.Hash = "" })), ""},
 		{"a restart that was asked for ends it", pod(never, ready, running("app"), restartOf("app", 0)), "stop app app-0 grace=30s: a restart was asked for"},

@@ -102,7 +102,7 @@ func TestContainersAndProbesWaitForAPostStartHook(t *testing.T) {
 
 func TestPreStopComesFirst(t *testing.T) {
 	app := hooks("app", node.PreStop)
-	const hook = "run preStop hook of app app-0 until 12:00:30: its spec changed; wake in 30s; why waiting for the preStop hook of container app"
+	const hook = "run preStop hook of app app-0 until 12:00:30: Container app definition changed, will be restarted; wake in 30s; why waiting for the preStop hook of container app"
 	late := func(c *node.Container) { ended(c); c.Hooks.Until = ago(1) }
 	inFlight := busy(node.RunHook{Kind: node.PreStop, ID: "app-0", Until: now.Add(4 * time.Second), Reason: "it had to"})
 	testStep(t, containers, []stepCase{

@@ -94,7 +94,7 @@ func TestProbesOfEveryKind(t *testing.T) {
 	}
 	n.apply(ways)
 	for container, want := range map[string]string{
-		"near":     "/cgi-bin/near answered 404",
+		"near":     "HTTP probe failed with statuscode: 404 (GET http://",
 		"far":      "answered with a redirect to http://192.0.2.1/, which is not followed",
 		"unsealed": "server gave HTTP response to HTTPS client",
 		"slow":     "the command did not end within 1s",

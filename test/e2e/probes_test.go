@@ -85,12 +85,12 @@ func TestProbesGateReadinessAndRestart(t *testing.T) {
 	events = n.follow("/v1/events:watch")
 	n.do("patient", "rm /www/ready")
 	n.waitState("patient", "started=true ready=false restarts=0 Ready=False")
-	events.until("Readiness probe failed: GET http://")
+	events.until("Readiness probe failed: HTTP probe failed with statuscode: 404 (GET http://")
 	n.do("patient", "touch /www/ready")
 	n.waitState("patient", "started=true ready=true restarts=0 Ready=True")
 
 	n.do("patient", "touch /hung")
-	if got := events.until(`"Killing"`); !strings.Contains(got, "within 7s: Container main failed liveness probe, will be restarted") {
+	if got := events.until(`"Killing"`); !strings.Contains(got, "Container main failed liveness probe, will be restarted (within 7s)") {
 		t.Errorf("the event is %s", got)
 	}
 	p := n.waitState("patient", "started=false ready=false restarts=1 Ready=False")
