@@ -19,7 +19,8 @@ type Options struct {
 	Config  *config.Config
 	Version string // of the agent
 	Log     *slog.Logger
-	Level   server.Verbosity // of the log
+	Level   server.Verbosity // of the log; nil if it cannot be changed
+	Reload  <-chan os.Signal // asks for the configuration files to be read again; nil if nothing does
 	Out     io.Writer        // for the report of a run that starts pods once
 	Hurry   <-chan struct{}  // closed when a stop that waits for pods has to end at once; nil means never
 }

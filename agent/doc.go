@@ -11,6 +11,8 @@
 // a phase takes such a value as a whole. The other functions are glue, such as those of admission.go: each gets the
 // two or three things that it needs. Larger glue has packages of its own below.
 //
+// Settings may change afterwards: the parts that take them are in reload.go.
+//
 // No other package knows all parts. The package refuses logic about pods: that is for node and reconciler.
 //
 // Start reading at Run in agent.go.

@@ -33,17 +33,25 @@ func (id identity) guard(a config.Auth, socket string, join func(*auth.Config)) 
 	if err != nil {
 		return nil, err
 	}
-	if a.TLSCertFile != "" {
-		material.CertFile, material.KeyFile = a.TLSCertFile, a.TLSKeyFile
-	}
+	f := filesOf(a, material)
+	material.CertFile, material.KeyFile = f.CertFile, f.KeyFile
 	c := auth.Config{
-		Material: *material, ClientCAFile: a.ClientCAFile, SocketPath: socket,
+		Material: *material, ClientCAFile: f.ClientCAFile, SocketPath: socket,
 		Anonymous: a.Anonymous, OtherTokens: a.OtherTokens, AlwaysAllow: a.Mode == config.AuthAlwaysAllow, Log: id.log,
 	}
 	if join != nil {
 		join(&c)
 	}
 	return auth.New(c)
+}
+
+// filesOf returns the files of credentials that the settings name, or else those that the node has made.
+func filesOf(a config.Auth, made *auth.Material) auth.Files {
+	f := auth.Files{CertFile: made.CertFile, KeyFile: made.KeyFile, ClientCAFile: a.ClientCAFile}
+	if a.TLSCertFile != "" {
+		f.CertFile, f.KeyFile = a.TLSCertFile, a.TLSKeyFile
+	}
+	return f
 }
 
 const renewInterval = 24 * time.Hour

@@ -11,6 +11,7 @@ import (
 	"nodal/agent/config"
 	"nodal/agent/images"
 	"nodal/agent/recall"
+	"nodal/agent/reload"
 	"nodal/agent/state"
 	"nodal/host/plugin"
 	"nodal/host/probe"
@@ -31,6 +32,7 @@ import (
 // parts look after pods and images. They are put together by build and do not change.
 type parts struct {
 	gauges
+	config     *reload.Keeper // of what is in force
 	site       node.Site
 	intake     intake.Intake // of pods from any source
 	sources    *store.Sources
@@ -51,9 +53,13 @@ func build(o Options, f facts, m memory, r runtime, guard *auth.Authenticator) (
 	cfg, report := o.Config, m.state.Events.Add
 	p.machine = newMachine(o, m)
 	p.gauges, p.guard = measure(o, f, m, r, p.machine.Down), guard
+	if p.config, err = keepConfig(o, f, m); err != nil {
+		return p, err
+	}
 	p.site = site(cfg.Node.Name, f.addresses, r.name, cfg.Pods, cfg.Cgroups)
 	pulls := images.Config{
-		Settings: cfg.Images, Dirs: cfg.Dirs, State: m.state, Counts: m.counts, Log: o.Log,
+		Settings: cfg.Images, Policy: imagePolicy(p.config.Running), Dirs: cfg.Dirs, State: m.state,
+		Counts: m.counts, Log: o.Log,
 	}
 	if p.shelf, err = pulls.Shelf(r.images, r.endpoint, r.registry()); err != nil {
 		return p, err
@@ -97,6 +103,7 @@ func build(o Options, f facts, m memory, r runtime, guard *auth.Authenticator) (
 	}
 	p.relief = newRelief(o, m, p)
 	p.recall = newKeeper(o, m.state, p.site)
+	p.config.Join(p.taking(o, f).takers()...)
 	return p, nil
 }
 

@@ -38,8 +38,8 @@ func newEvictor(s *state.State, disk evict.Disk, count func(limit string), log *
 func newRelief(o Options, m memory, p parts) *evict.Relief {
 	return &evict.Relief{
 		Store: m.state.Store, Pressures: p.vitals, Figures: podFigures{p.figures, p.meter}, Images: p.shelf.Collector,
-		Logs: p.logs, Scarce: p.reconciler.SetScarce, MaxGrace: o.Config.Reserved.MaxPodGrace, Events: m.state.Events, Log: o.Log,
-		Clock: time.Now, Evicted: m.counts.Relieved,
+		Logs: p.logs, Scarce: p.reconciler.SetScarce, Events: m.state.Events, Log: o.Log, Clock: time.Now,
+		MaxGrace: maxGrace(p.config.Running), Evicted: m.counts.Relieved,
 	}
 }
 

@@ -47,6 +47,8 @@ func run(ctx context.Context, tasks []task, serve task, looks ...<-chan struct{}
 
 // tasks returns the tasks that run whether or not the API is served.
 func tasks(o Options, f facts, m memory, r runtime, p parts) []task {
+	notices := newNotices(f.cgroups, r.cgroups, o.Log)
+	p.relief.Wakes, p.relief.Arm = notices.Wakes(), notices.arm
 	all := []task{
 		func(ctx context.Context) error {
 			defer p.prober.Close()
@@ -68,9 +70,10 @@ func tasks(o Options, f facts, m memory, r runtime, p parts) []task {
 			m.counts.Watch(ctx, m.state.Events, m.state.Events.Began(), m.state.Store.View)
 		}),
 		steady(func(ctx context.Context) {
-			m.files.Rotate(ctx, o.Config.Pods.Logs, m.state.Store.Views, r.pods.ReopenLog)
+			m.files.Rotate(ctx, logLimits(p.config.Running), m.state.Store.Views, r.pods.ReopenLog)
 		}),
 	}
+	all = append(all, steady(notices.run), after(steady(p.relief.Run), p.vitals.Looked(), p.reconciler.Looked()))
 	if p.past != nil {
 		all = append(all, steady(p.past.Run))
 	}
@@ -89,11 +92,6 @@ func tasks(o Options, f facts, m memory, r runtime, p parts) []task {
 	}
 	if r.cgroups != nil {
 		all = append(all, steady(func(ctx context.Context) { r.cgroups.Follow(ctx, f.offers.Changed) }))
-	}
-	if len(o.Config.Reserved.Rules) > 0 {
-		notices := newNotices(f.cgroups, r.cgroups, o.Log)
-		p.relief.Wakes, p.relief.Arm = notices.Wakes(), notices.arm
-		all = append(all, steady(notices.run), after(steady(p.relief.Run), p.vitals.Looked(), p.reconciler.Looked()))
 	}
 	if o.Config.Pods.HoldToDisk {
 		all = append(all, steady(newEvictor(m.state, p.meter, m.counts.Evicted, o.Log).Run))

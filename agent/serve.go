@@ -41,24 +41,16 @@ type api struct {
 
 // expose makes the API of the parts.
 func expose(o Options, f facts, m memory, r runtime, p parts) (*api, error) {
-	configz, err := o.Config.Configz()
-	if err != nil {
-		return nil, err
-	}
 	m.counts.Claims(claimFigures(p.figures.Claims, o.Log))
 	m.counts.Shutdowns(func() (began, ended time.Time) { t := p.machine.Times(); return t.Start, t.End })
 	in, l := p.intake, o.Config.Listen
 	in.Source = node.SourceAPI
 	known := describe(f.machine)
-	known.Warnings = warned(append(config.Warnings(o.Config), f.warnings...))
-	if known.Settings, err = tellSettings(o.Config, f.warnings); err != nil {
-		return nil, err
-	}
 	known.Version, known.Started, known.Addresses, known.Endpoint = o.Version, f.started, f.addresses, r.endpoint
 	s, err := server.New(server.Config{
 		State: server.State{
 			Store: m.state.Store, Events: m.state.Events, Sources: p.sources, Plugins: p.plugins.Board,
-			Offers: f.offers, Intake: in, Site: p.site,
+			Offers: f.offers, Configuration: p.config, Intake: in, Site: p.site,
 		},
 		Machine: server.Machine{
 			Containers: r.streams, Logs: m.files, Images: p.shelf, Stats: p.figures, Past: p.remembered(), PastPod: p.recalled(), Vitals: p.vitals,
@@ -70,12 +62,12 @@ func expose(o Options, f facts, m memory, r runtime, p parts) (*api, error) {
 		},
 		Facts: known,
 		Debug: server.Debug{
-			Configz: configz, Flags: o.Config.Flagz(), Verbosity: o.Level,
+			Flags: o.Config.Flagz(), Verbosity: o.Level,
 			NoProfiles: !l.Profiles, NoFlags: !l.DebugFlags, NoHandlers: !l.DebuggingHandlers,
 		},
 		Front: server.Front{
 			Auth: p.guard, Audit: m.audit, Requests: m.counts, Trace: f.tracing.Requests,
-			Reach: reachable(l, f.addresses), Idle: l.StreamIdle,
+			Reach: reachable(l, f.addresses), Idle: streamIdle(p.config.Running),
 		},
 		Now: time.Now, Log: o.Log,
 	})
@@ -85,9 +77,11 @@ func expose(o Options, f facts, m memory, r runtime, p parts) (*api, error) {
 	counts := membership.Renewals{
 		Client: m.counts.ClientCertificate, Serving: m.counts.ServingCertificate(p.guard.Expires),
 	}
-	return &api{s, p.guard, l, handshake(o.Config.Auth.TLS), f.supervisor, apiTasks(f, p, board{
+	all := apiTasks(f, p, board{
 		p.sources, p.reconciler.Settled(), r.usePodCIDRs(),
-	}, s.Local(), counts), o.Config.Dirs, o.Log}, nil
+	}, s.Local(), counts)
+	all = append(all, steady(func(ctx context.Context) { p.config.Run(ctx, o.Reload) }))
+	return &api{s, p.guard, l, handshake(o.Config.Auth.TLS), f.supervisor, all, o.Config.Dirs, o.Log}, nil
 }
 
 // handshake returns the versions and algorithms for the TLS port.

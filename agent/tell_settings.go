@@ -20,7 +20,9 @@ func tellSettings(cfg *config.Config, machine []config.Warning) (s server.Settin
 				t.Instead = strings.TrimPrefix(t.Instead+"; "+w.Problem, "; ")
 			}
 		}
-		s.All = append(s.All, server.Setting(t))
+		s.All = append(s.All, server.Setting{
+			Name: t.Name, Flag: t.Flag, Source: t.Source, Value: t.Value, Instead: t.Instead, TakenBy: string(t.TakenBy),
+		})
 	}
 	for _, g := range cfg.Gates() {
 		s.Gates = append(s.Gates, server.FeatureGate(g))

@@ -38,18 +38,22 @@ func beginOffer(
 	r := cfg.Reserved
 	terms := offering.Terms{
 		Node: admit.Node{
-			Name: cfg.Node.Name, Labels: labels(cfg.Node), Taints: taints(cfg.Cluster), Users: users,
-			UnsafeSysctls: cfg.Pods.UnsafeSysctls, AppArmor: m.AppArmor,
+			Name: cfg.Node.Name, Taints: taints(cfg.Cluster), Users: users, AppArmor: m.AppArmor,
 			Swap: limit.Swap{Limited: cfg.Cgroups.LimitedSwap}, Listeners: ownPorts(cfg.Listen),
 		},
-		Pods:     cfg.Pods.Max,
-		PerCPU:   cfg.Pods.PerCPU,
-		Reserved: admit.Reserved{Kube: r.Kube, System: r.System, Eviction: r.Eviction, HoldAll: r.HoldAll},
+		Reserved: admit.Reserved{Kube: r.Kube, System: r.System, HoldAll: r.HoldAll},
 		Topology: func() (assign.Topology, error) { return topology.Read(sys) },
 	}
+	setTerms(&terms, cfg)
 	look := func() (offering.Facts, error) { return resources(root, sys, disk) }
 	rules := func(kept int64) (*assign.Rules, error) { return assignRules(sys, cfg.Assign, r, kept) }
 	return newOwner(terms, look, rules, board, log)
+}
+
+// setTerms fills in the terms that may change while the agent runs.
+func setTerms(t *offering.Terms, cfg *config.Config) {
+	t.Node.Labels, t.Node.UnsafeSysctls = labels(cfg.Node), cfg.Pods.UnsafeSysctls
+	t.Pods, t.PerCPU, t.Reserved.Eviction = cfg.Pods.Max, cfg.Pods.PerCPU, cfg.Reserved.Eviction
 }
 
 // labels returns the labels of a node: those of every node, and the configured ones, which win.

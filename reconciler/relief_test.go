@@ -115,7 +115,7 @@ func (b *bench) relieves(rule health.Rule) *scarceNode {
 		store: b.store, uses: map[string]int64{}, wakes: make(chan struct{}, 1), disk: health.Record{Rules: []health.Rule{rule}},
 	}
 	r := &evict.Relief{
-		Store: b.store, Pressures: s, Figures: s, Images: s, Logs: &s.logs, Scarce: b.scarce, MaxGrace: time.Minute, Events: b.events,
+		Store: b.store, Pressures: s, Figures: s, Images: s, Logs: &s.logs, Scarce: b.scarce, MaxGrace: func() time.Duration { return time.Minute }, Events: b.events,
 		Log: slog.New(slog.DiscardHandler), Clock: time.Now, Wakes: s.wakes,
 		Evicted: func(signal string, age time.Duration) {
 			s.mu.Lock()

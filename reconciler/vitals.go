@@ -69,6 +69,18 @@ func NewVitals(c VitalsConfig) *Vitals {
 	return &Vitals{VitalsConfig: c, looked: make(chan struct{}), record: health.Record{Hold: c.Hold, Rules: c.Rules}}
 }
 
+// SetRules changes by what the node is short, and for how long a shortage has to be over. The last measurement is judged
+// by the new rules at once.
+func (v *Vitals) SetRules(rules []health.Rule, hold time.Duration) {
+	v.mu.Lock()
+	v.record.Rules, v.record.Hold = rules, hold
+	last, looked := v.record.Pressure().Reading, v.record.Conditions() != nil
+	v.mu.Unlock()
+	if looked {
+		v.take(nil, last, v.Clock())
+	}
+}
+
 // Run looks at the node until the context ends, even without readers: the time since which a condition holds is known
 // only from the look that saw it begin.
 func (v *Vitals) Run(ctx context.Context) {

@@ -161,3 +161,36 @@ func TestUnreadableSignalsAreLoggedOnce(t *testing.T) {
 		}
 	})
 }
+
+func TestOtherRulesJudgeTheLastMeasurementAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPatient()
+		p.left.Store(50)
+		at := func(least string) []health.Rule {
+			return []health.Rule{{Signal: "nodefs.available", Least: health.Threshold{Quantity: resource.MustParse(least)}}}
+		}
+		p.SetRules(at("20"), 0) // before the first look
+		p.Look(t.Context())
+		if got := p.Short(); len(got) > 0 {
+			t.Errorf("with half of the disk the node is short of %v", got)
+		}
+		heard := p.Vitals.Changed()
+		p.SetRules(at("60"), time.Minute)
+		if got := p.Short(); !slices.Equal(got, []corev1.NodeConditionType{corev1.NodeDiskPressure}) {
+			t.Errorf("60 have to be left, 50 are, and the node is short of %v", got)
+		}
+		select {
+		case <-heard:
+		default:
+			t.Error("nobody hears of it")
+		}
+		p.SetRules(at("40"), time.Minute)
+		if got := p.Short(); len(got) != 1 {
+			t.Error("a shortage that is over is not held for the new time")
+		}
+		time.Sleep(time.Minute + time.Second)
+		if p.Measure(t.Context()); len(p.Short()) > 0 {
+			t.Errorf("the node is short of %v after that time", p.Short())
+		}
+	})
+}

@@ -16,7 +16,7 @@ type attachServerStream = grpc.BidiStreamingServer[nodev1.AttachRequest, nodev1.
 // Attach connects the client's streams to the container's main process. Whether that has a
 // terminal was settled when it began.
 func (s *execService) Attach(stream attachServerStream) error {
-	stream, stop := endIdle(stream, s.idle)
+	stream, stop := endIdle(stream, s.idle())
 	defer stop()
 	first, err := stream.Recv()
 	if err != nil {

@@ -39,13 +39,14 @@ type Config struct {
 
 // State holds what is wanted of the node and what was observed.
 type State struct {
-	Store   *store.Store
-	Events  *store.Events
-	Sources *store.Sources
-	Plugins *store.Plugins // nil shows none
-	Offers  Offers
-	Intake  intake.Intake // of the API's own pods
-	Site    node.Site
+	Store         *store.Store
+	Events        *store.Events
+	Sources       *store.Sources
+	Plugins       *store.Plugins // nil shows none
+	Offers        Offers
+	Configuration Configuration // nil shows none
+	Intake        intake.Intake // of the API's own pods
+	Site          node.Site
 }
 
 // Offers reads the node's offer to pods. The server never writes it.
@@ -137,8 +138,6 @@ type Facts struct {
 	BootID        string
 	SystemUUID    string
 	Endpoint      string // of the runtime
-	Warnings      []Warning
-	Settings      Settings
 }
 
 // Warning says what is wrong with a setting of the node or of its machine.
@@ -146,7 +145,6 @@ type Warning struct{ Setting, Problem, Remedy string }
 
 // Debug holds the parts of the process that an admin may see and change.
 type Debug struct {
-	Configz    []byte            // the body of /configz
 	Flags      map[string]string // of the command line, without secrets
 	Verbosity  Verbosity
 	NoProfiles bool // enableProfilingHandler is off
@@ -168,7 +166,7 @@ type Front struct {
 	Trace    trace.Trace     // nil disables it
 	Reach    dashboard.Reach // where the dashboard is
 	Limits   Limits
-	Idle     time.Duration // after which a silent exec, attach or port-forward ends; zero: never
+	Idle     func() time.Duration // after which a silent exec, attach or port-forward ends; zero or nil: never
 }
 
 // Requests counts requests, and writes these counts among the agent's own metrics.
@@ -206,6 +204,12 @@ func (l Limits) withDefaults() Limits {
 
 func (cfg Config) withDefaults() Config {
 	cfg.Front.Limits = cfg.Front.Limits.withDefaults()
+	if cfg.Front.Idle == nil {
+		cfg.Front.Idle = func() time.Duration { return 0 }
+	}
+	if cfg.State.Configuration == nil {
+		cfg.State.Configuration = noConfiguration{}
+	}
 	if cfg.Front.Trace == nil {
 		cfg.Front.Trace = trace.Off
 	}
@@ -244,7 +248,7 @@ func (cfg Config) kubelet(pods *podService, logs runs.Logs) kubeletapi.Config {
 		Health: kubeletapi.Health{Alive: m.Alive, Results: metrics.NewHealthChecks()},
 		System: kubeletapi.SystemLogs{Files: m.System.Files, Services: m.System.Services, Off: m.System.Off, Query: m.System.Query},
 		Process: kubeletapi.Process{
-			Version: f.Version, Started: f.Started, Configz: d.Configz, Flags: d.Flags, Verbosity: d.Verbosity,
+			Version: f.Version, Started: f.Started, Configz: func() []byte { return cfg.State.Configuration.Read().Configz }, Flags: d.Flags, Verbosity: d.Verbosity,
 			NoProfiles: d.NoProfiles, NoFlags: d.NoFlags, Now: cfg.Now, Log: cfg.Log,
 		},
 	}

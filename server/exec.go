@@ -16,7 +16,7 @@ type execService struct {
 	nodev1.UnimplementedExecServiceServer
 	entrance   runs.Entrance
 	containers runs.Containers
-	idle       time.Duration // after which a silent stream ends; zero: never
+	idle       func() time.Duration // after which a silent stream ends; zero: never
 }
 
 var _ nodev1.ExecServiceServer = (*execService)(nil)

@@ -26,7 +26,7 @@ type conversation interface {
 
 // Exec runs a command with the client's streams.
 func (s *execService) Exec(stream execServerStream) error {
-	stream, stop := endIdle(stream, s.idle)
+	stream, stop := endIdle(stream, s.idle())
 	defer stop()
 	first, err := stream.Recv()
 	if err != nil {

@@ -84,7 +84,8 @@ func newNode(t testing.TB, change ...func(*Config)) *node1 {
 	cfg := Config{
 		State: State{
 			Store: n.store, Events: n.events, Sources: n.sources, Offers: &n.offers,
-			Site: node.Site{NodeName: "node1", HostIPs: []string{"192.0.2.1"}, Runtime: "containerd", BackoffMax: node.DefaultBackoffMax},
+			Configuration: configured{Configz: []byte(`{"kubeletconfig":{}}`)},
+			Site:          node.Site{NodeName: "node1", HostIPs: []string{"192.0.2.1"}, Runtime: "containerd", BackoffMax: node.DefaultBackoffMax},
 			Intake: intake.Intake{Store: n.store, Source: node.SourceAPI, Offer: n.offers.Read, NewUID: func() types.UID {
 				uid++
 				return types.UID(fmt.Sprintf("uid-%d", uid))
@@ -106,7 +107,6 @@ func newNode(t testing.TB, change ...func(*Config)) *node1 {
 			Alive:  func(context.Context) error { return nil },
 		},
 		Facts: Facts{Version: "v1", Started: testNow, Endpoint: "unix:///run/cri.sock"},
-		Debug: Debug{Configz: []byte(`{"kubeletconfig":{}}`)},
 		Front: Front{Auth: newAuth(t, true), Requests: metrics.NewAgent("node1", 0, n.store.Views)},
 		Now:   func() time.Time { return testNow },
 	}
@@ -119,6 +119,12 @@ func newNode(t testing.TB, change ...func(*Config)) *node1 {
 	t.Cleanup(n.server.Stop)
 	return n
 }
+
+// configured is a configuration that stays the same.
+type configured Configured
+
+func (c configured) Read() Configured         { return Configured(c) }
+func (c configured) Changed() <-chan struct{} { return nil }
 
 // credentials are made once: a key takes longer than most tests.
 var credentials string

@@ -16,7 +16,7 @@ type forwardServerStream = grpc.BidiStreamingServer[nodev1.PortForwardRequest, n
 
 // PortForward connects the client with a port of a pod.
 func (s *execService) PortForward(stream forwardServerStream) error {
-	stream, stop := endIdle(stream, s.idle)
+	stream, stop := endIdle(stream, s.idle())
 	defer stop()
 	first, err := stream.Recv()
 	if err != nil {

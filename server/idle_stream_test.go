@@ -53,7 +53,7 @@ func TestASilentStreamEndsAndABusyOneDoesNot(t *testing.T) {
 }
 
 func TestSilentCommandsAndForwardedPortsEnd(t *testing.T) {
-	n := newNode(t, func(c *Config) { c.Front.Idle = 50 * time.Millisecond })
+	n := newNode(t, func(c *Config) { c.Front.Idle = func() time.Duration { return 50 * time.Millisecond } })
 	n.apply(t, manifestOf("web"))
 	n.run(t, "web", node.ContainerRunning)
 	n.runtime.exec = func(ctx context.Context, _ string, _ []string, _ node.Streams) (int32, error) {

@@ -3,11 +3,45 @@ package server
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"google.golang.org/protobuf/types/known/structpb"
 
 	nodev1 "nodal/api/gen/node/v1"
 )
+
+// Configuration reads what the node is configured to do, which may change while it runs. The server never writes it.
+type Configuration interface {
+	Read() Configured
+	// Changed returns a channel that is closed when another configuration is in force, or waits. Take it before Read.
+	Changed() <-chan struct{}
+}
+
+// Configured is the configuration of the node at one time, and how it follows its files.
+type Configured struct {
+	Settings Settings
+	Warnings []Warning
+	Configz  []byte // the body of /configz
+
+	Files   []string // that are watched; empty if there are none
+	ReadAt  time.Time
+	Fault   string    // why what the files hold now is not in force; empty if it is
+	Taken   []string  // settings that changed while the node ran, the last time that some did
+	TakenAt time.Time // zero if none did
+	Waiting []Waiting // for a restart
+}
+
+// Waiting is a setting whose value in the files waits for a restart.
+type Waiting struct {
+	Setting         string
+	Running, Wanted []byte // as JSON, without secrets
+}
+
+// noConfiguration is that of a server without a node behind it.
+type noConfiguration struct{}
+
+func (noConfiguration) Read() Configured         { return Configured{} }
+func (noConfiguration) Changed() <-chan struct{} { return nil }
 
 // Settings hold what the node was told, and what it makes of it.
 type Settings struct {
@@ -21,6 +55,7 @@ type Setting struct {
 	Source     string // the file or the flag that sets it; empty for a default
 	Value      []byte // as JSON, without secrets
 	Instead    string // what the node does instead; empty if the value is in force
+	TakenBy    string // the part that takes another value while the node runs; empty if that waits for a restart
 }
 
 // FeatureGate is a gate of Kubernetes.
@@ -37,8 +72,8 @@ type FeatureGate struct {
 func (s *nodeService) GetNodeConfig(
 	_ context.Context, request *nodev1.GetNodeConfigRequest,
 ) (*nodev1.GetNodeConfigResponse, error) {
-	answer := &nodev1.GetNodeConfigResponse{}
-	for _, one := range s.facts.Settings.All {
+	answer, settings := &nodev1.GetNodeConfigResponse{}, s.config.Read().Settings
+	for _, one := range settings.All {
 		if request.GetGivenOnly() && one.Source == "" {
 			continue
 		}
@@ -50,7 +85,7 @@ func (s *nodeService) GetNodeConfig(
 			Name: one.Name, Flag: one.Flag, Source: one.Source, Value: value, Instead: one.Instead,
 		})
 	}
-	for _, g := range s.facts.Settings.Gates {
+	for _, g := range settings.Gates {
 		if request.GetGivenOnly() && g.Told == nil {
 			continue
 		}

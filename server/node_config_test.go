@@ -8,17 +8,17 @@ import (
 func TestTheNodeTellsItsSettings(t *testing.T) {
 	no := false
 	n := newNode(t, func(c *Config) {
-		c.Facts.Settings = Settings{
+		c.State.Configuration = configured{Settings: Settings{
 			All: []Setting{
 				{Name: "--root-dir", Value: []byte(`"/srv"`)},
-				{Name: "evictionHard", Flag: "--eviction-hard", Source: "/etc/kubelet.yaml", Value: []byte(`{"memory.available":"1Gi"}`)},
+				{Name: "evictionHard", Flag: "--eviction-hard", Source: "/etc/kubelet.yaml", Value: []byte(`{"memory.available":"1Gi"}`), TakenBy: "eviction"},
 				{Name: "podsPerCore", Source: "--pods-per-core", Value: []byte("7"), Instead: "maxPods alone limits"},
 			},
 			Gates: []FeatureGate{
 				{Name: "EnvFiles", Stage: "beta", Means: "refused"},
 				{Name: "EventedPLEG", Stage: "alpha", Told: &no, InForce: true, Means: "always heard", Unmet: true},
 			},
-		}
+		}}
 	})
 	const given = `{"settings":[` +
 		`{"name":"evictionHard","flag":"--eviction-hard","source":"/etc/kubelet.yaml","value":{"memory.available":"1Gi"}},` +

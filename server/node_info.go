@@ -26,6 +26,7 @@ type nodeService struct {
 	offers    Offers
 	site      node.Site
 	facts     Facts
+	config    Configuration
 	vitals    Vitals
 	garbage   Garbage
 	key       SecretsKey
@@ -51,9 +52,9 @@ func (s *nodeService) describe(ctx context.Context) *nodev1.GetNodeResponse {
 		Revision: revision, Addresses: s.facts.Addresses, KernelVersion: s.facts.KernelVersion,
 		OsImage: s.facts.OSImage, Architecture: s.facts.Architecture, Pods: s.count(views),
 	}
-	offered := s.offers.Read()
+	offered, configured := s.offers.Read(), s.config.Read()
 	answer.Capacity, answer.Allocatable, answer.Labels = quantities(offered.Capacity), quantities(offered.Allocatable), offered.Labels
-	answer.SwapBytes, answer.Warnings = offered.Swap.Total, warnings(s.facts.Warnings)
+	answer.SwapBytes, answer.Warnings = offered.Swap.Total, warnings(configured.Warnings)
 	answer.MachineId, answer.BootId, answer.SystemUuid = s.facts.MachineID, s.facts.BootID, s.facts.SystemUUID
 	answer.SecretsKey = showKey(s.key.State())
 	used, waiting := s.subnets.Read()

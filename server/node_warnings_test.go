@@ -7,7 +7,7 @@ import (
 
 func TestTheNodeWarnsOfItsSettings(t *testing.T) {
 	n := newNode(t, func(c *Config) {
-		c.Facts.Warnings = []Warning{{"access", "every caller is admin", "leave these settings out"}}
+		c.State.Configuration = configured{Warnings: []Warning{{"access", "every caller is admin", "leave these settings out"}}}
 	})
 	const want = `"warnings":[{"setting":"access","message":"every caller is admin","remedy":"leave these settings out"}]`
 	if got := n.do(t, "GET", "/v1/node", ""); got.status != 200 || !strings.Contains(got.body, want) {

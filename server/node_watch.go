@@ -22,7 +22,8 @@ func (s *nodeService) WatchNode(
 	var sent *nodev1.GetNodeResponse
 	for {
 		pods, sources, offers, vitals := s.store.Changed(), s.sources.Changed(), s.offers.Changed(), s.vitals.Changed()
-		key, subnets, shutdown := s.key.Changed(), s.subnets.Changed(), s.shutdown.Changed()
+		key, subnets := s.key.Changed(), s.subnets.Changed()
+		shutdown, config := s.shutdown.Changed(), s.config.Changed()
 		present := s.describe(ctx)
 		if state := timeless(present); !proto.Equal(state, sent) {
 			if err := stream.Send(&nodev1.WatchNodeResponse{Node: present}); err != nil {
@@ -41,6 +42,7 @@ func (s *nodeService) WatchNode(
 		case <-key:
 		case <-subnets:
 		case <-shutdown:
+		case <-config:
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-s.stopped:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -33,6 +34,29 @@ type nodeReader struct {
 	says atomic.Pointer[runtimeWord] // the runtime's status
 	left atomic.Int64                // of the disk, of which 10 have to be
 	key  *scriptedKey
+	told keptConfiguration
+}
+
+// keptConfiguration is a configuration that a test changes.
+type keptConfiguration struct {
+	mu sync.Mutex
+	Configured
+	node.Bell
+}
+
+func (k *keptConfiguration) Read() Configured {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.Configured
+}
+
+func (k *keptConfiguration) Changed() <-chan struct{} { return k.Heard() }
+
+func (k *keptConfiguration) set(c Configured) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.Configured = c
+	k.Ring()
 }
 
 type runtimeWord struct {
@@ -84,7 +108,7 @@ func watchNode(t *testing.T, test func(t *testing.T, n *node1, r *nodeReader)) {
 				return health.Reading{Signals: []health.Signal{{Name: "nodefs.available", Left: r.left.Load(), Capacity: 100}}}
 			},
 		})
-		service.vitals = vitals
+		service.vitals, service.config = vitals, &r.told
 		r.says.Store(&runtimeWord{RuntimeStatus: node.RuntimeStatus{Ready: true, NetworkReady: true}})
 		n.runtime.status = func(context.Context) (node.RuntimeStatus, error) {
 			word := r.says.Load()
@@ -121,6 +145,20 @@ func TestANodeWatchReportsAnotherOffer(t *testing.T) {
 		n.offers.Post(cpus("3"))
 		if told := r.next(time.Second); told.GetCapacity()["cpu"] != "3" {
 			t.Errorf("a CPU went offline: told %v, want 3", told.GetCapacity())
+		}
+	})
+}
+
+func TestANodeWatchReportsWarningsOfAnotherConfiguration(t *testing.T) {
+	watchNode(t, func(t *testing.T, _ *node1, r *nodeReader) {
+		c := Configured{Warnings: []Warning{{Setting: "hairpinMode", Problem: "has no effect"}}}
+		r.told.set(c)
+		if told := r.next(time.Second).GetWarnings(); len(told) != 1 || told[0].GetSetting() != "hairpinMode" {
+			t.Errorf("told %v", told)
+		}
+		r.told.set(c)
+		if told := r.next(time.Minute); told != nil {
+			t.Errorf("the same once more: told %v, want nothing", told)
 		}
 	})
 }

@@ -148,7 +148,7 @@ func newServices(cfg Config, stopped <-chan struct{}) services {
 		stats:   &statsService{pods: state.Store, stats: machine.Stats, past: machine.Past, now: cfg.Now, stopped: stopped},
 		node: &nodeService{
 			store: state.Store, sources: state.Sources, offers: state.Offers, site: state.Site, vitals: machine.Vitals, ranking: machine.Ranking, shutdown: machine.Shutdown,
-			facts: cfg.Facts, verbosity: cfg.Debug.Verbosity, fixed: cfg.Debug.NoFlags, stopped: stopped,
+			facts: cfg.Facts, config: state.Configuration, verbosity: cfg.Debug.Verbosity, fixed: cfg.Debug.NoFlags, stopped: stopped,
 			plugins: state.Plugins, garbage: machine.Garbage, key: machine.SecretsKey, subnets: machine.Subnets,
 		},
 		nodeLogs: &nodeLogService{logs: machine.System, stopped: stopped},

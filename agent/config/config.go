@@ -45,11 +45,12 @@ type Config struct {
 
 // given is the configuration as files and flags gave it, with the defaults of the rest.
 type given struct {
-	kubelet      kubelet.KubeletConfiguration // all fields, for Configz, Told and Unhonoured
-	commandLine  map[string]string            // every flag, for Flagz
-	flags        kubeletFlags                 // the flags that are no field, for Configz
-	ignoredFlags []ignoredFlag                // those given
-	sources      map[string]string            // the file or flag that sets a field, or a flag by its name with dashes
+	args         []string          // of the command line
+	options      Options           // of files and flags, with all fields, for Configz, Told and Unhonoured
+	commandLine  map[string]string // every flag, for Flagz
+	flags        kubeletFlags      // the flags that are no field, for Configz
+	ignoredFlags []ignoredFlag     // those given
+	sources      map[string]string // the file or flag that sets a field, or a flag by its name with dashes
 }
 
 // Shutdown holds how pods end when the machine shuts down.

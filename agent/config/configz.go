@@ -43,7 +43,7 @@ func flagsOf(o *Options, c *Config) kubeletFlags {
 
 // Configz returns the body of /configz: the whole configuration, with its defaults and without its secrets.
 func (c *Config) Configz() ([]byte, error) {
-	k := c.given.kubelet.DeepCopy()
+	k := c.given.options.Kubelet.DeepCopy()
 	redact(k)
 	body := struct {
 		KubeletConfig *kubelet.KubeletConfiguration `json:"kubeletconfig"`

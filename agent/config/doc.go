@@ -12,6 +12,9 @@
 // with a message that names it. A known setting without an effect is accepted, comes back in Configz, and is named by
 // Unhonoured. Told returns all settings, with the file or flag that sets each, and Gates all feature gates.
 //
+// Reread returns what the files say now, Differences what has changed, and Take the configuration with those changes that
+// a running node takes.
+//
 // Start reading at Load in load.go. settings_table.go has a row for each setting, with its field, flag, default and
 // check. gates_table.go has a row for each feature gate of upstream's kubelet, and gates.txt what upstream says of it.
 // defaults.go lists where we differ from upstream.

@@ -19,6 +19,9 @@ import (
 
 const kind = "KubeletConfiguration"
 
+// DropInSuffix ends the names of the files in --config-dir that are read.
+const DropInSuffix = ".conf"
+
 // pathFields hold file names; a relative one is relative to the file it stands in.
 var pathFields = []string{
 	"staticPodPath", "tlsCertFile", "tlsPrivateKeyFile", "resolvConf", "authentication.x509.clientCAFile",
@@ -80,7 +83,7 @@ func dropIns(dir string) ([]string, error) {
 	}
 	var names []string
 	for _, e := range entries {
-		if !e.IsDir() && filepath.Ext(e.Name()) == ".conf" {
+		if !e.IsDir() && filepath.Ext(e.Name()) == DropInSuffix {
 			names = append(names, filepath.Join(dir, e.Name()))
 		}
 	}

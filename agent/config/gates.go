@@ -59,7 +59,7 @@ func (c *Config) Gates() (all []Gate) {
 	for _, name := range slices.Sorted(maps.Keys(knownGates)) {
 		known := knownGates[name]
 		g := Gate{Name: name, Stage: known.stage, Default: known.on, InForce: known.on, Means: "it belongs to another component than the kubelet"}
-		told, given := c.given.kubelet.FeatureGates[name]
+		told, given := c.given.options.Kubelet.FeatureGates[name]
 		if given {
 			g.Told, g.InForce = &told, told
 		}

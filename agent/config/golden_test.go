@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,6 +36,35 @@ func golden(t *testing.T, name, got string) {
 }
 
 func TestUsage(t *testing.T) { golden(t, "help.txt", Usage()) }
+
+// The page names the settings that a running node takes, and which part does.
+func TestThePageNamesTheSettingsThatARunningNodeTakes(t *testing.T) {
+	const path, begin, end = "../../docs/CONFIGURATION.md", "this table -->\n", "<!-- end -->"
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, found := strings.Cut(string(page), begin)
+	table, tail, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		t.Fatalf("%s has no table between %q and %q", path, begin, end)
+	}
+	byPart, live := map[Part][]string{}, takers()
+	for _, name := range liveSettings() {
+		byPart[live[name]] = append(byPart[live[name]], "`"+name+"`")
+	}
+	want := "| part | takes |\n|---|---|\n"
+	for _, part := range slices.Sorted(maps.Keys(byPart)) {
+		want += "| " + string(part) + " | " + strings.Join(byPart[part], ", ") + " |\n"
+	}
+	if *update {
+		if err := os.WriteFile(path, []byte(head+begin+want+end+tail), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if table != want {
+		t.Errorf("the table of %s differs; review it after go test -update. Want:\n%s", path, want)
+	}
+}
 
 func TestUsageHasEveryFlag(t *testing.T) {
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -38,6 +39,9 @@ func Usage() string {
 		fmt.Fprintf(&b, "\n%s:\n%s", s.title, fs.FlagUsagesWrapped(width))
 	}
 
+	b.WriteString("\nTaken from changed files by a running node, which does not take the others before its next start:\n")
+	b.WriteString(wrap(liveSettings()))
+
 	b.WriteString("\nAccepted without effect, with what the node does instead; kubelet check names those given:\n")
 	b.WriteString(helpWithoutEffect())
 
@@ -55,6 +59,17 @@ func Usage() string {
 		fmt.Fprintf(&b, "  %s = %s\n      %s\n", d.field, d.ours, d.why)
 	}
 	return b.String()
+}
+
+// liveSettings lists the settings that a running node takes from changed files.
+func liveSettings() (names []string) {
+	for name, by := range takers() {
+		if by != atStart {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // helpWithoutEffect lists the settings that are accepted and do nothing.

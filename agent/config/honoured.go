@@ -31,7 +31,7 @@ func Unhonoured(c *Config) []Unmet {
 	for _, f := range c.given.ignoredFlags {
 		all = append(all, Unmet{"--" + f.name, f.means})
 	}
-	for path, v := range fields(&c.given.kubelet) {
+	for path, v := range fields(&c.given.options.Kubelet) {
 		at := slices.IndexFunc(idle, func(s idleSetting) bool { return s.field == path })
 		if at >= 0 && !reflect.DeepEqual(v.Interface(), defaults[path]) {
 			all = append(all, Unmet{path, idle[at].means})
@@ -48,8 +48,8 @@ func Unhonoured(c *Config) []Unmet {
 		all = append(all, forMembers(c.Auth)...)
 	}
 	all = append(all, unmetGates(c)...)
-	all = append(all, derivedThresholds(&c.given.kubelet)...)
-	all = append(all, unchosenSuites(&c.given.kubelet)...)
+	all = append(all, derivedThresholds(&c.given.options.Kubelet)...)
+	all = append(all, unchosenSuites(&c.given.options.Kubelet)...)
 	slices.SortFunc(all, func(a, b Unmet) int { return strings.Compare(a.Setting, b.Setting) })
 	return all
 }

@@ -36,30 +36,48 @@ func Load(args []string) (*Config, error) {
 	}
 
 	// This time the flags have the files' values as their defaults.
-	addressGiven := files.Address != ""
-	anybody := files.Authentication.Anonymous.Enabled
-	anonymousByFile := anybody != nil && *anybody
 	o := Options{Kubelet: files}
+	anybody := files.Authentication.Anonymous.Enabled
+	o.hints = hints{
+		address: files.Address != "", driver: files.CgroupDriver != "", anybody: anybody != nil && *anybody,
+	}
 	fs, err := parse(&o, args)
 	if err != nil {
 		return nil, err
 	}
-	addressGiven = addressGiven || fs.Changed("address")
-	driverGiven := files.CgroupDriver != "" || fs.Changed("cgroup-driver")
-
-	if err := validate(&o); err != nil {
+	o.hints.address = o.hints.address || fs.Changed("address")
+	o.hints.driver = o.hints.driver || fs.Changed("cgroup-driver")
+	if o.fileLabels, err = readLabels(o.NodeLabelsFile); err != nil {
 		return nil, err
 	}
-	c, err := resolve(&o, addressGiven)
+	c, err := settle(&o)
 	if err != nil {
 		return nil, err
 	}
-	c.Auth.OtherTokens = anonymousByFile && c.Auth.Anonymous && !c.Auth.Tokens
-	if driverGiven { // the default is for a runtime that does not report its own
+	c.given.args, c.given.sources = slices.Clone(args), sources
+	c.given.note(fs)
+	return c, nil
+}
+
+// hints tell of values whether they were given. A default that is not given may mean something else.
+type hints struct {
+	address, driver bool
+	anybody         bool // a file lets callers in without credentials
+}
+
+// settle checks options and copies them into a Config.
+func settle(o *Options) (*Config, error) {
+	if err := validate(o); err != nil {
+		return nil, err
+	}
+	c, err := resolve(o)
+	if err != nil {
+		return nil, err
+	}
+	c.Auth.OtherTokens = o.hints.anybody && c.Auth.Anonymous && !c.Auth.Tokens
+	if o.hints.driver { // the default is for a runtime that does not report its own
 		c.Runtime.CgroupDriver = c.Cgroups.Driver
 	}
-	c.given.sources = sources
-	c.given.note(fs)
 	return c, nil
 }
 
@@ -98,7 +116,7 @@ func parse(o *Options, args []string) (*pflag.FlagSet, error) {
 }
 
 // resolve copies checked options into a Config.
-func resolve(o *Options, addressGiven bool) (*Config, error) {
+func resolve(o *Options) (*Config, error) {
 	name, err := nodeName(o.HostnameOverride)
 	if err != nil {
 		return nil, err
@@ -113,14 +131,14 @@ func resolve(o *Options, addressGiven bool) (*Config, error) {
 	}
 	k := &o.Kubelet
 	c := &Config{
-		Node:     Node{Name: name, IPs: ips, Labels: o.NodeLabels, Tunables: resolveTunables(o)},
+		Node:     Node{Name: name, IPs: ips, Labels: o.labels(), Tunables: resolveTunables(o)},
 		Runtime:  resolveRuntime(o, dirs),
 		Dirs:     dirs,
 		Cgroups:  resolveCgroups(k),
 		Reserved: resolveReserved(k),
 		Assign:   resolveAssign(k),
 		Images:   resolveImages(o),
-		Listen:   resolveListen(o, addressGiven),
+		Listen:   resolveListen(o),
 		Sources:  resolveSources(k),
 		Auth:     resolveAuth(k),
 		Cluster:  resolveCluster(o),
@@ -152,7 +170,7 @@ func resolve(o *Options, addressGiven bool) (*Config, error) {
 	if c.Runtime.PodCIDRs, err = podCIDRs(k.PodCIDR); err != nil {
 		return nil, err
 	}
-	c.given = given{kubelet: *k, flags: flagsOf(o, c)}
+	c.given = given{options: *o, flags: flagsOf(o, c)}
 	return c, nil
 }
 
@@ -248,7 +266,7 @@ func resolveCgroups(k *kubelet.KubeletConfiguration) Cgroups {
 	}
 }
 
-func resolveListen(o *Options, addressGiven bool) Listen {
+func resolveListen(o *Options) Listen {
 	k := &o.Kubelet
 	if k.RunOnce {
 		return Listen{} // a run that starts pods once serves nothing
@@ -272,7 +290,7 @@ func resolveListen(o *Options, addressGiven bool) Listen {
 		l.Port = 0
 	}
 	// This port asks for no credentials, so it is open to the network only when an address was given.
-	if !addressGiven {
+	if !o.hints.address {
 		l.ReadOnlyAddress = "127.0.0.1"
 	}
 	return l

@@ -76,13 +76,13 @@ reservedMemory: [{numaNode: 3, limits: {memory: 1Gi}}]
 	if c.Pods.Max != 20 {
 		t.Errorf("maxPods = %d, want 20: the last .conf by name decides", c.Pods.Max)
 	}
-	if got := c.given.kubelet.EvictionHard; got["memory.available"] != "2Mi" || got["nodefs.available"] != "5%" {
+	if got := c.given.options.Kubelet.EvictionHard; got["memory.available"] != "2Mi" || got["nodefs.available"] != "5%" {
 		t.Errorf("evictionHard = %v, want both files' entries, the drop-in's first", got)
 	}
-	if got := c.given.kubelet.ClusterDNS; !slices.Equal(got, []string{"10.0.0.3"}) {
+	if got := c.given.options.Kubelet.ClusterDNS; !slices.Equal(got, []string{"10.0.0.3"}) {
 		t.Errorf("clusterDNS = %v, want the drop-in's list alone", got)
 	}
-	if got := c.given.kubelet.ReservedMemory; len(got) != 1 || got[0].NumaNode != 0 {
+	if got := c.given.options.Kubelet.ReservedMemory; len(got) != 1 || got[0].NumaNode != 0 {
 		t.Errorf("reservedMemory = %v, want nothing left of the file's element", got)
 	}
 }
@@ -105,7 +105,7 @@ featureGates: {EnvFiles: true, EventedPLEG: true}
 staticPodURLHeader: {A: [file]}
 `)
 	k := load(t, "--config", file, "--cluster-dns=1.1.1.1,2.2.2.2", "--eviction-hard=memory.available<1Mi",
-		"--feature-gates=EnvFiles=false", "--manifest-url-header=B:1,B:2", "--manifest-url-header=C:3").given.kubelet
+		"--feature-gates=EnvFiles=false", "--manifest-url-header=B:1,B:2", "--manifest-url-header=C:3").given.options.Kubelet
 	if got := strings.Join(k.ClusterDNS, " "); got != "1.1.1.1 2.2.2.2" {
 		t.Errorf("clusterDNS = %s, want the flag's list alone", got)
 	}

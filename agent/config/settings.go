@@ -9,6 +9,7 @@ import (
 type setting struct {
 	field    string // its path in the file; empty for a flag that is no field
 	flag     string // upstream's name for it; empty if there is none
+	takenBy  Part   // takes another value while the agent runs, or atStart; empty for flags, which stay the same
 	fallback any    // the default; nil if it is the zero value, or if setDefaults computes it
 	check    check  // nil if every value is good, or if validate checks it with others
 	usage    string // of the flag

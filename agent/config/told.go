@@ -15,11 +15,12 @@ type Told struct {
 	Source  string // the file or the flag that sets it; empty for a default
 	Value   []byte // as JSON, without secrets
 	Instead string // what the node does instead; empty if the value is in force
+	TakenBy Part   // takes another value of the files while the node runs; empty if that waits for the next start
 }
 
 // Told returns all settings, sorted by their names.
 func (c *Config) Told() ([]Told, error) {
-	shown := c.given.kubelet.DeepCopy()
+	shown := c.given.options.Kubelet.DeepCopy()
 	redact(shown)
 	table, unmet := fieldSettings(), Unhonoured(c)
 	all := c.toldFlags()
@@ -34,8 +35,12 @@ func (c *Config) Told() ([]Told, error) {
 		}
 		all = append(all, t)
 	}
+	live := takers()
 	for i := range all {
 		all[i].Instead = instead(all[i].Name, unmet)
+		if by := live[all[i].Name]; by != atStart {
+			all[i].TakenBy = by
+		}
 	}
 	slices.SortFunc(all, func(a, b Told) int { return strings.Compare(a.Name, b.Name) })
 	return all, nil

@@ -30,21 +30,22 @@ func TestEachSettingTellsItsValueAndWhereItComesFrom(t *testing.T) {
 	write(t, dir, "10.conf", "podPidsLimit: 9\n")
 	got := told(t, "--config", file, "--config-dir", dir, "--max-pods=7", "--root-dir=/srv/x", "--boot-id-file=/y")
 	for _, want := range []Told{
-		{"maxPods", "--max-pods", "--max-pods", []byte("7"), ""},
-		{"podPidsLimit", "--pod-max-pids", filepath.Join(dir, "10.conf"), []byte("9"), ""},
-		{"authentication.anonymous.enabled", "--anonymous-auth", file, []byte("false"), ""},
-		{"authentication.x509.clientCAFile", "--client-ca-file", "", []byte(`""`), ""},
-		{"nodeLeaseDurationSeconds", "", "", []byte("40"), ""},
-		{"--root-dir", "", "--root-dir", []byte(`"/srv/x"`), ""},
-		{"--socket", "", "", []byte(`"` + DefaultSocket + `"`), ""},
-		{"--boot-id-file", "", "--boot-id-file", []byte(`"/y"`), noCadvisor},
+		{"maxPods", "--max-pods", "--max-pods", []byte("7"), "", PartOffer},
+		{"podPidsLimit", "--pod-max-pids", filepath.Join(dir, "10.conf"), []byte("9"), "", ""},
+		{"authentication.anonymous.enabled", "--anonymous-auth", file, []byte("false"), "", ""},
+		{"authentication.x509.clientCAFile", "--client-ca-file", "", []byte(`""`), "", PartAccess},
+		{"nodeLeaseDurationSeconds", "", "", []byte("40"), "", ""},
+		{"--root-dir", "", "--root-dir", []byte(`"/srv/x"`), "", ""},
+		{"--socket", "", "", []byte(`"` + DefaultSocket + `"`), "", ""},
+		{"--boot-id-file", "", "--boot-id-file", []byte(`"/y"`), noCadvisor, ""},
 		{"evictionHard", "--eviction-hard", file, []byte(`{"containerfs.available":"5%"}`),
-			"containerfs.available: the thresholds of imagefs hold if images have a disk of their own, else those of nodefs"},
-		{"featureGates", "--feature-gates", file, []byte(`{"NativeHistograms":true}`), "NativeHistograms: histograms have fixed buckets"},
-		{"iptablesDropBit", "", "", []byte("15"), "the node makes no KUBE- chains in iptables"},
+			"containerfs.available: the thresholds of imagefs hold if images have a disk of their own, else those of nodefs", PartEviction},
+		{"featureGates", "--feature-gates", file, []byte(`{"NativeHistograms":true}`), "NativeHistograms: histograms have fixed buckets", ""},
+		{"iptablesDropBit", "", "", []byte("15"), "the node makes no KUBE- chains in iptables", ""},
 	} {
 		g := got[want.Name]
-		if g.Flag != want.Flag || g.Source != want.Source || string(g.Value) != string(want.Value) || g.Instead != want.Instead {
+		if g.Flag != want.Flag || g.Source != want.Source || string(g.Value) != string(want.Value) || g.Instead != want.Instead ||
+			g.TakenBy != want.TakenBy {
 			t.Errorf("got %+v with %s, want %+v with %s", g, g.Value, want, want.Value)
 		}
 	}

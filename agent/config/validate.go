@@ -44,6 +44,7 @@ func validate(o *Options) error {
 		validateGates(k),
 	)
 	errs = append(errs, metav1validation.ValidateLabels(o.NodeLabels, field.NewPath("--node-labels"))...)
+	errs = append(errs, metav1validation.ValidateLabels(o.fileLabels, field.NewPath("--node-labels-file"))...)
 	if o.RootDir == "" {
 		errs = append(errs, field.Required(field.NewPath("--root-dir"), ""))
 	}

@@ -9,17 +9,19 @@ import (
 	"nodal/node/store"
 )
 
-// Rotate rotates the logs of running containers until the context ends. reopen has the runtime continue in a new file.
+// Rotate rotates the logs of running containers until the context ends. limits returns those that hold now; without a
+// limit of bytes another program rotates, as upstream has it. reopen has the runtime continue in a new file.
 func (f Files) Rotate(
-	ctx context.Context, limits config.Logs, views func() ([]store.View, int64),
+	ctx context.Context, limits func() config.Logs, views func() ([]store.View, int64),
 	reopen func(ctx context.Context, containerID string) error,
 ) {
-	if limits.MaxSize < 0 {
-		return // as upstream has it, another program rotates
-	}
+	first := limits()
 	logs.Rotation{
-		Layout: f.Logs, MaxSize: limits.MaxSize, MaxFiles: limits.MaxFiles, Every: limits.Every,
-		Workers: limits.Workers, Log: f.log, Reopen: reopen,
+		Layout: f.Logs, Every: first.Every, Workers: first.Workers, Log: f.log, Reopen: reopen,
+		Limits: func() (int64, int) {
+			now := limits()
+			return now.MaxSize, now.MaxFiles
+		},
 		Running: func() []logs.Open {
 			pods, _ := views()
 			return open(pods)

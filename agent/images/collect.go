@@ -15,13 +15,9 @@ type Records interface {
 
 // collector returns the collector of images by the settings.
 func (c Config) collector(local gc.LocalImages, records Records) *gc.Collector {
-	settings := c.Settings
 	return &gc.Collector{
 		Store: c.State.Store, Images: recorded{local, records}, Events: c.State.Events, Log: c.Log, Clock: time.Now,
-		Policy: gc.Policy{
-			High: settings.HighPercent, Low: settings.LowPercent, MinAge: settings.MinAge, MaxAge: settings.MaxAge,
-		},
-		Collected: func(cause node.RemovalCause) { c.Counts.Collected(string(cause)) },
+		Policy: c.Policy, Collected: func(cause node.RemovalCause) { c.Counts.Collected(string(cause)) },
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 // Config holds the settings and the parts of the node that images need.
 type Config struct {
 	Settings config.Images
+	Policy   func() gc.Policy // by which images are removed
 	Dirs     config.Dirs
 	State    *state.State
 	Counts   Counts

@@ -4,7 +4,7 @@
 //	every ten seconds ─────────────────┴─▶ look ─▶ other Facts? ─▶ Terms.Offer ─▶ Board.Post
 //
 // CPUs, memory, swap and huge pages may change while the agent runs. The file system of pods keeps the size that it has
-// at the start: some file systems report their free space as a part of their size. Settings are read at the start.
+// at the start: some file systems report their free space as a part of their size. Settings may change too: Owner.Change.
 //
 // Of a machine that shrinks, the reserved resources are taken off first, and pods are offered the rest, or nothing.
 // Running pods keep all that they were promised: a container keeps CPUs of its own that went offline, and no other

@@ -169,3 +169,38 @@ func TestPodsForEachCPUStayWithinAllPods(t *testing.T) {
 		}
 	}
 }
+
+func TestOtherTermsMakeAnotherOffer(t *testing.T) {
+	r := newRig()
+	if err := r.Begin(); err != nil {
+		t.Fatal(err)
+	}
+	use, err := r.Change(func(terms *Terms) { terms.Pods, terms.Node.Labels = 7, map[string]string{"rack": "r2"} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o := r.Board.Read(); o.Capacity.Pods().Value() != 110 || o.Revision != 1 {
+		t.Errorf("before they are used the offer has %v pods", o.Capacity.Pods())
+	}
+	use()
+	if o := r.Board.Read(); o.Capacity.Pods().Value() != 7 || o.Labels["rack"] != "r2" || o.Revision != 2 {
+		t.Errorf("got %v pods and the labels %v of revision %d", o.Capacity.Pods(), o.Labels, o.Revision)
+	}
+	r.online("0-1")
+	r.renew()
+	if o := r.Board.Read(); o.Capacity.Pods().Value() != 7 {
+		t.Errorf("after a change of the machine the offer has %v pods, want 7", o.Capacity.Pods())
+	}
+	if use, err = r.Change(func(*Terms) {}); err != nil {
+		t.Fatal(err)
+	}
+	before := r.Board.Read().Revision
+	if use(); r.Board.Read().Revision != before {
+		t.Error("the same terms are posted again")
+	}
+	if _, err := r.Change(func(terms *Terms) {
+		terms.Reserved.Kube = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("9")}
+	}); err == nil {
+		t.Error("more may be reserved than the machine has")
+	}
+}

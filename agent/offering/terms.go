@@ -16,7 +16,7 @@ type Facts struct {
 	Online cpuset.CPUSet // the CPUs that are there
 }
 
-// Terms hold the settings that offers follow. They stay the same while the agent runs.
+// Terms hold the settings that offers follow.
 type Terms struct {
 	Node     admit.Node // without resources
 	Pods     int        // that the node may have

@@ -29,7 +29,8 @@ type nodeObject struct {
 	subnets   *subnets
 	sent      corev1.NodeStatus // the status that the cluster has
 	sentAt    time.Time
-	addressed bool // the Node object has addresses
+	given     map[string]string // the labels that the Node object last got; nil before the first time
+	addressed bool              // the Node object has addresses
 	images    []corev1.ContainerImage
 	imagesAt  time.Time
 }
@@ -54,7 +55,11 @@ func (n *nodeObject) register(ctx context.Context) error {
 	}
 	// Times of transitions go on from those that the cluster has.
 	n.sent, n.addressed = found.Status, len(found.Status.Addresses) > 0
-	return n.label(ctx, info, found)
+	if err := n.label(ctx, info, found); err != nil {
+		return err
+	}
+	n.given = n.labels(info)
+	return nil
 }
 
 // label gives the Node object this node's labels and annotations. What the cluster refuses is logged: the node can do
@@ -81,6 +86,32 @@ func (n *nodeObject) label(ctx context.Context, info *nodev1.GetNodeResponse, fo
 	return nil
 }
 
+// relabel gives the Node object those labels of the node that have changed, and takes those that the node no longer has.
+// Labels that others change stay as they are, as upstream has it.
+func (n *nodeObject) relabel(ctx context.Context, info *nodev1.GetNodeResponse, found *corev1.Node) error {
+	wanted := n.labels(info)
+	if n.given == nil || maps.Equal(wanted, n.given) {
+		return nil
+	}
+	changes := map[string]any{}
+	for name, value := range differing(wanted, n.given) {
+		changes[name] = value
+	}
+	for name := range n.given {
+		if _, stays := wanted[name]; !stays && found.Labels[name] == n.given[name] {
+			changes[name] = nil
+		}
+	}
+	err := n.cluster.patchNode(ctx, n.config.NodeName, map[string]any{"metadata": map[string]any{"labels": changes}})
+	if rejected(err) {
+		n.log.Error("the cluster refuses labels of the node", "labels", changes, "err", err)
+	} else if err != nil {
+		return fmt.Errorf("label Node %s: %w", n.config.NodeName, err)
+	}
+	n.given = wanted
+	return nil
+}
+
 // create creates the Node object.
 func (n *nodeObject) create(ctx context.Context, info *nodev1.GetNodeResponse) error {
 	n.lookAtImages(ctx)
@@ -92,6 +123,7 @@ func (n *nodeObject) create(ctx context.Context, info *nodev1.GetNodeResponse) e
 	if err := n.cluster.createNode(ctx, made); err != nil {
 		return fmt.Errorf("create Node %s: %w", made.Name, err)
 	}
+	n.given = made.Labels
 	n.log.Info("the node is registered", "node", made.Name)
 	n.announce(ctx, made.Status)
 	return nil
@@ -182,6 +214,9 @@ func (n *nodeObject) update(ctx context.Context) error {
 		n.remember(found)
 		if err := n.subnets.tell(ctx, found.Spec.PodCIDRs); err != nil {
 			n.log.Warn("the node does not use the subnets of its pods yet", "subnets", found.Spec.PodCIDRs, "err", err)
+		}
+		if err := n.relabel(ctx, info, found); err != nil {
+			return err
 		}
 	}
 	n.lookAtImages(ctx)

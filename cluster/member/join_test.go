@@ -109,6 +109,38 @@ func TestLabelsThatTheClusterForbidsKeepNoNodeOut(t *testing.T) {
 	}
 }
 
+func TestTheClusterFollowsTheLabelsThatTheNodeChanges(t *testing.T) {
+	has := map[string]string{"disk": "ssd", "rack": "7", "team": "a"}
+	p, written, _ := placed(t, Config{}, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: has}}, http.StatusOK)
+	info := p.node.(described).info
+	label := func(labels map[string]string) (patch string) {
+		t.Helper()
+		info.Labels, *written = labels, nil
+		if err := p.update(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range *written {
+			if strings.Contains(w, `"labels"`) {
+				patch += w
+			}
+		}
+		return patch
+	}
+	info.Labels = map[string]string{"disk": "ssd", "rack": "7"}
+	if err := p.register(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := label(map[string]string{"disk": "ssd", "rack": "7"}); got != "" {
+		t.Errorf("the same labels: the cluster is asked %s", got)
+	}
+	if got, want := label(map[string]string{"disk": "nvme"}), `PATCH {"metadata":{"labels":{"disk":"nvme","rack":null}}}`; got != want {
+		t.Errorf("a label that changes and one that goes: the cluster is asked %s, want %s", got, want)
+	}
+	if got := label(map[string]string{"disk": "nvme"}); got != "" {
+		t.Errorf("what others have changed since: the cluster is asked %s", got)
+	}
+}
+
 func TestTheNodeShowsKubernetesVersionAndItsOwnInAnAnnotation(t *testing.T) {
 	p, written, _ := placed(t, Config{}, &corev1.Node{ObjectMeta: metav1.ObjectMeta{
 		Labels: map[string]string{"disk": "ssd"}, Annotations: map[string]string{annotationVersion: "older"},

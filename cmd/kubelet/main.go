@@ -52,8 +52,12 @@ func run(args []string, stdout, stderr io.Writer) int {
 	klog.SetSlogLogger(log)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	defer signal.Stop(hangups)
 	err = agent.Run(ctx, agent.Options{
-		Config: cfg, Version: version, Log: log, Level: level, Out: stdout, Hurry: hurry(ctx, cfg.Shutdown.OnSIGTERM),
+		Config: cfg, Version: version, Log: log, Level: level, Reload: hangups, Out: stdout,
+		Hurry: hurry(ctx, cfg.Shutdown.OnSIGTERM),
 	})
 	if err == nil {
 		return 0

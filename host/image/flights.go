@@ -49,14 +49,24 @@ type fetch func(context.Context) (node.LocalImage, error)
 
 // newFlights applies the limits that are positive.
 func newFlights(parallel int, perSecond float64, burst int) *flights {
-	f := &flights{pace: rate.NewLimiter(rate.Inf, 0), byKey: map[order]*flight{}}
+	f := &flights{pace: rate.NewLimiter(limitOf(perSecond), max(burst, 1)), byKey: map[order]*flight{}}
 	if parallel > 0 {
 		f.slots = make(chan struct{}, parallel)
 	}
-	if perSecond > 0 {
-		f.pace = rate.NewLimiter(rate.Limit(perSecond), max(burst, 1))
-	}
 	return f
+}
+
+// setPace applies the limit if it is positive. Pulls that wait already begin as they were told.
+func (f *flights) setPace(perSecond float64, burst int) {
+	f.pace.SetBurst(max(burst, 1))
+	f.pace.SetLimit(limitOf(perSecond))
+}
+
+func limitOf(perSecond float64) rate.Limit {
+	if perSecond <= 0 {
+		return rate.Inf
+	}
+	return rate.Limit(perSecond)
 }
 
 // do joins the pull of o, starting it if none is in flight, and waits for its result.

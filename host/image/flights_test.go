@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -154,5 +155,34 @@ func TestPullsThatComeTooFastWait(t *testing.T) {
 			synctest.Wait()
 		}
 		time.Sleep(time.Hour)
+	})
+}
+
+func TestAnotherPaceHoldsForThePullsThatFollow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMachine()
+		p := New(Config{Runtime: m, PerSecond: 0.1, Burst: 1, Tell: (&owner{}).tell})
+		two := func() time.Duration {
+			began := time.Now()
+			for range 2 {
+				ref := "web:" + strconv.Itoa(m.pulled())
+				if _, err := p.Ensure(t.Context(), testPod(ref), need(ref, corev1.PullIfNotPresent)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			return time.Since(began)
+		}
+		if took := two(); took != 10*time.Second {
+			t.Errorf("two pulls took %s, want 10s", took)
+		}
+		p.SetPace(0, 0)
+		if took := two(); took != 0 {
+			t.Errorf("without a limit two pulls took %s, want none", took)
+		}
+		time.Sleep(time.Hour)
+		p.SetPace(1, 1)
+		if took := two(); took != time.Second {
+			t.Errorf("at one a second two pulls took %s", took)
+		}
 	})
 }

@@ -68,6 +68,9 @@ func New(c Config) *Puller {
 	}
 }
 
+// SetPace changes how many pulls begin in a second, and how many of those at once. Zero means no bound.
+func (p *Puller) SetPace(perSecond float64, burst int) { p.flights.setPace(perSecond, burst) }
+
 // request is an image that a pod's container needs.
 type request struct {
 	node.EnsureImage

@@ -23,6 +23,8 @@ type Rotation struct {
 	Workers  int // logs that are rotated side by side
 	Log      *slog.Logger
 
+	// Limits returns MaxSize and MaxFiles for the next round; nil leaves them. Below zero bytes nothing is rotated.
+	Limits func() (bytes int64, files int)
 	// Running lists the logs that are written to.
 	Running func() []Open
 	// Reopen makes the runtime go on in a new file.
@@ -51,6 +53,12 @@ func (r Rotation) Run(ctx context.Context) {
 }
 
 func (r Rotation) round(ctx context.Context, now time.Time) {
+	if r.Limits != nil {
+		r.MaxSize, r.MaxFiles = r.Limits()
+	}
+	if r.MaxSize < 0 {
+		return
+	}
 	var group errgroup.Group
 	group.SetLimit(r.Workers)
 	for _, log := range r.Running() {

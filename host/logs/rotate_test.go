@@ -271,3 +271,21 @@ func TestFollowReadsPackedFilesToo(t *testing.T) {
 		t.Errorf("Read = %v", err)
 	}
 }
+
+func TestLimitsThatChangeHoldForTheNextRound(t *testing.T) {
+	s := newSpinner(t, 3)
+	bytes := int64(-1)
+	s.Limits = func() (int64, int) { return bytes, 3 }
+	for _, c := range []struct {
+		limit  int64
+		opened int
+	}{{-1, 0}, {1000, 0}, {10, 1}} {
+		if err := os.WriteFile(s.path, []byte(strings.Repeat("x", 500)), 0o640); err != nil {
+			t.Fatal(err)
+		}
+		bytes = c.limit
+		if s.round(t.Context(), morning); s.opened != c.opened {
+			t.Errorf("with a limit of %d bytes a log of 500 was rotated %d times, want %d", c.limit, s.opened, c.opened)
+		}
+	}
+}

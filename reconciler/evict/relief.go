@@ -57,7 +57,7 @@ type Relief struct {
 	Logs      Logs
 	// Scarce tells the reconciler whether finished pods have to give up what is left of their containers.
 	Scarce   func(bool)
-	MaxGrace time.Duration // for pods that a soft threshold ends; below zero means no limit
+	MaxGrace func() time.Duration // for pods that a soft threshold ends; below zero means no limit
 	Events   *store.Events
 	Log      *slog.Logger
 	Clock    func() time.Time
@@ -242,7 +242,7 @@ func (r *Relief) evict(ctx context.Context, c health.Crossing, p health.Pressure
 	for _, pod := range ranked {
 		text := message(c, pod)
 		evicted, err := end(r.Store, pod.Key(), pod.UID(), node.Termination{
-			Requested: r.Clock(), Reason: node.Evicted, Message: text, Signal: c.Rule.Signal, Grace: grace(c, pod.Pod, r.MaxGrace),
+			Requested: r.Clock(), Reason: node.Evicted, Message: text, Signal: c.Rule.Signal, Grace: grace(c, pod.Pod, r.MaxGrace()),
 		})
 		if err != nil {
 			r.Log.Error("cannot evict a pod", "pod", pod.Key().String(), "err", err)

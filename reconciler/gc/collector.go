@@ -32,7 +32,7 @@ const collectEvery = 5 * time.Minute
 type Collector struct {
 	Store  *store.Store
 	Images LocalImages
-	Policy Policy
+	Policy func() Policy // that holds now
 	Events *store.Events
 	Log    *slog.Logger
 	Clock  func() time.Time
@@ -76,7 +76,7 @@ func (c *Collector) round(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	plan := Images(images, Disk{Capacity: capacity, Available: available}, c.Policy, c.Clock())
+	plan := Images(images, Disk{Capacity: capacity, Available: available}, c.Policy(), c.Clock())
 	if plan.Short > 0 {
 		c.addEvent(true, "FreeDiskSpaceFailed", fmt.Sprintf(
 			"the images' disk is too full: %d more bytes should be free, and no more images may be removed", plan.Short))
@@ -97,7 +97,7 @@ func (c *Collector) Garbage(ctx context.Context) ([]node.Garbage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look for unused images: %w", err)
 	}
-	return Left(images, Disk{Capacity: capacity, Available: available}, c.Policy, c.Clock(), c.next), nil
+	return Left(images, Disk{Capacity: capacity, Available: available}, c.Policy(), c.Clock(), c.next), nil
 }
 
 // PrunePlan returns the images that Prune would remove.

@@ -103,7 +103,7 @@ func newCollector(t *testing.T, d *disk) *gc.Collector {
 	}
 	return &gc.Collector{
 		Store: store.New(noDisk{}, clock), Images: d, Events: store.NewEvents(clock),
-		Policy: gc.Policy{High: 85, Low: 80, MinAge: 2 * time.Minute},
+		Policy: func() gc.Policy { return gc.Policy{High: 85, Low: 80, MinAge: 2 * time.Minute} },
 		Log:    slog.New(slog.DiscardHandler), Clock: time.Now,
 	}
 }

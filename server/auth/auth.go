@@ -36,6 +36,8 @@ type Config struct {
 // Authenticator identifies the caller of a request.
 type Authenticator struct {
 	cfg      Config
+	files    atomic.Pointer[Files]
+	moved    chan struct{} // signals Watch that files have others' names
 	log      *slog.Logger
 	audit    Auditor
 	pace     pace
@@ -56,11 +58,13 @@ type Authenticator struct {
 func New(cfg Config) (*Authenticator, error) {
 	a := &Authenticator{
 		cfg:      cfg,
+		moved:    make(chan struct{}, 1),
 		log:      cfg.Log,
 		audit:    cfg.Audit,
 		streams:  &Limiter{Max: cfg.MaxStreams},
 		failures: rate.NewLimiter(1, 5),
 	}
+	a.files.Store(&Files{CertFile: cfg.CertFile, KeyFile: cfg.KeyFile, ClientCAFile: cfg.ClientCAFile})
 	a.standing.pace = &a.pace
 	if a.log == nil {
 		a.log = slog.Default()
@@ -73,7 +77,9 @@ func New(cfg Config) (*Authenticator, error) {
 	}
 	var err error
 	a.sessions = newSessions(cfg.SessionFile, a.log)
-	a.trust, err = newReread(a.log, &a.pace, func() (*trust, error) { return loadTrust(cfg.CAFile, cfg.ClientCAFile) })
+	a.trust, err = newReread(a.log, &a.pace, func() (*trust, error) {
+		return loadTrust(cfg.CAFile, a.files.Load().ClientCAFile)
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -136,16 +136,17 @@ func chainDigest(chain []*x509.Certificate) [sha256.Size]byte {
 }
 
 // serving are the files of the serving certificate.
-func (c Config) serving() (certFile, keyFile string) {
-	if _, err := os.Stat(c.ServingFile); c.ServingFile != "" && err == nil {
-		return c.ServingFile, c.ServingFile
+func (a *Authenticator) serving() (certFile, keyFile string) {
+	if _, err := os.Stat(a.cfg.ServingFile); a.cfg.ServingFile != "" && err == nil {
+		return a.cfg.ServingFile, a.cfg.ServingFile
 	}
-	return c.CertFile, c.KeyFile
+	f := a.files.Load()
+	return f.CertFile, f.KeyFile
 }
 
 // Expires is when the serving certificate runs out; zero if it cannot be read.
 func (a *Authenticator) Expires() time.Time {
-	cert, err := tls.LoadX509KeyPair(a.cfg.serving())
+	cert, err := tls.LoadX509KeyPair(a.serving())
 	if err != nil {
 		return time.Time{}
 	}
@@ -158,7 +159,7 @@ func (a *Authenticator) Expires() time.Time {
 // identify, so that a wrong one gets an answer of 401 and not a broken handshake.
 func (a *Authenticator) TLS(base *tls.Config) (*tls.Config, error) {
 	serving, err := newReread(a.log, nil, func() (*tls.Certificate, error) {
-		cert, err := tls.LoadX509KeyPair(a.cfg.serving())
+		cert, err := tls.LoadX509KeyPair(a.serving())
 		if err != nil {
 			return nil, fmt.Errorf("load serving certificate: %w", err)
 		}

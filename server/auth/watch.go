@@ -65,8 +65,8 @@ func (a *Authenticator) follow(notify *fsnotify.Watcher) bool {
 
 func (a *Authenticator) watchedDirs() []string {
 	dirs := []string{filepath.Dir(a.cfg.TokenDir), a.cfg.TokenDir, filepath.Dir(a.cfg.CAFile), filepath.Dir(a.cfg.RevokedFile)}
-	if a.cfg.ClientCAFile != "" {
-		dirs = append(dirs, filepath.Dir(a.cfg.ClientCAFile))
+	if ca := a.files.Load().ClientCAFile; ca != "" {
+		dirs = append(dirs, filepath.Dir(ca))
 	}
 	return dirs
 }
@@ -88,6 +88,8 @@ func (a *Authenticator) awaitChange(ctx context.Context, notify *fsnotify.Watche
 			quiet = time.After(gathered)
 		case <-quiet:
 			return true
+		case <-a.moved:
+			return true
 		case <-ctx.Done():
 			return false
 		}
@@ -101,7 +103,8 @@ func (a *Authenticator) concerns(path string) bool {
 		return true
 	}
 	dir := filepath.Dir(path)
-	return dir == a.cfg.TokenDir && strings.HasSuffix(path, ".json") || a.cfg.ClientCAFile != "" && dir == filepath.Dir(a.cfg.ClientCAFile)
+	ca := a.files.Load().ClientCAFile
+	return dir == a.cfg.TokenDir && strings.HasSuffix(path, ".json") || ca != "" && dir == filepath.Dir(ca)
 }
 
 // reconsider reads all files again when they are next asked for, and ends what no longer counts.

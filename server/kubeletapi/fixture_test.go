@@ -65,7 +65,7 @@ func needs(change func(*Config)) Config {
 	found := twoPods()
 	logs := runs.Logs{Pods: found, Files: &files{}}
 	cfg := Config{
-		Streams: Streams{Entrance: runs.Entrance{Pods: found, May: anybody}, Trace: trace.Off},
+		Streams: Streams{Entrance: runs.Entrance{Pods: found, May: anybody}, Trace: trace.Off, Idle: func() time.Duration { return 0 }},
 		Logs:    Logs{Runs: logs, Trace: trace.Off, Now: func() time.Time { return testNow }},
 		Figures: Figures{Log: slog.New(slog.DiscardHandler)},
 		Process: Process{Version: "v1", Now: func() time.Time { return testNow }, Log: slog.New(slog.DiscardHandler)},

@@ -24,7 +24,7 @@ import (
 type Process struct {
 	Version    string
 	Started    time.Time
-	Configz    []byte            // the body of /configz
+	Configz    func() []byte     // the body of /configz
 	Flags      map[string]string // of the command line, without secrets
 	Verbosity  Verbosity
 	NoProfiles bool // enableProfilingHandler is off
@@ -41,7 +41,7 @@ type Verbosity interface {
 }
 
 // configz answers /configz.
-func (p *Process) configz(w http.ResponseWriter, _ *http.Request) { wire.WriteJSON(w, p.Configz) }
+func (p *Process) configz(w http.ResponseWriter, _ *http.Request) { wire.WriteJSON(w, p.Configz()) }
 
 // document answers /openapi.json, the description of every path.
 func document(w http.ResponseWriter, _ *http.Request) {

@@ -22,7 +22,7 @@ type Streams struct {
 	Entrance   runs.Entrance
 	Containers runs.Containers
 	Trace      trace.Trace
-	Idle       time.Duration // after which a silent connection is closed; zero means no limit
+	Idle       func() time.Duration // after which a silent connection is closed; zero means no limit
 }
 
 // exec answers /exec: a command with live streams, as kubectl and browsers expect them.
@@ -43,7 +43,7 @@ func (s Streams) exec(w http.ResponseWriter, r *http.Request) {
 		wire.WriteText(w, runCode(err), err.Error())
 		return
 	}
-	framing.Serve(w, r, wanted, s.Idle, func(ctx context.Context, live node.Streams) (int32, error) {
+	framing.Serve(w, r, wanted, s.Idle(), func(ctx context.Context, live node.Streams) (int32, error) {
 		ctx, end := follow(ctx, s.Trace, r)
 		exit, err := s.Containers.Exec(ctx, target.ID, command, live)
 		end(err)
@@ -83,7 +83,7 @@ func (s Streams) attach(w http.ResponseWriter, r *http.Request) {
 		wire.WriteText(w, runCode(err), err.Error())
 		return
 	}
-	framing.Serve(w, r, wanted, s.Idle, func(ctx context.Context, live node.Streams) (int32, error) {
+	framing.Serve(w, r, wanted, s.Idle(), func(ctx context.Context, live node.Streams) (int32, error) {
 		ctx, end := follow(ctx, s.Trace, r)
 		if live.TTY = runs.HasTerminal(view, container); live.TTY {
 			live.Stderr = nil
@@ -106,7 +106,7 @@ func (s Streams) portForward(w http.ResponseWriter, r *http.Request) {
 		wire.WriteText(w, runCode(err), err.Error())
 		return
 	}
-	framing.Forward(w, r, s.Idle, func(ctx context.Context, port int32, client io.ReadWriter) error {
+	framing.Forward(w, r, s.Idle(), func(ctx context.Context, port int32, client io.ReadWriter) error {
 		ctx, end := follow(ctx, s.Trace, r)
 		err := s.Containers.PortForward(ctx, sandbox.ID, port, client)
 		end(err)

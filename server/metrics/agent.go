@@ -29,6 +29,7 @@ type Agent struct {
 	actions   actionCounts
 	volumes   volumeCounts
 	resizes   resizeCounts
+	config    prometheus.Gauge
 	resources resourceCounts
 	views     func() ([]store.View, int64)
 	cluster   atomic.Bool // the node is a member of one
@@ -41,6 +42,7 @@ func NewAgent(nodeName string, cgroups int, views func() ([]store.View, int64)) 
 		starts: newStartCounts(), admitted: newAdmitCounts(), work: newWorkCounts(), images: newImageCounts(),
 		actions: newActionCounts(), volumes: newVolumeCounts(views), resizes: newResizeCounts(views),
 		resources: newResourceCounts(),
+		config:    gauged("node_config_error", "1 while the configuration files are rejected, 0 otherwise."),
 	}
 	name := gaugeVec("node_name", "The node's name. The count is always 1.", "node")
 	name.WithLabelValues(nodeName).Set(1)
@@ -51,7 +53,7 @@ func NewAgent(nodeName string, cgroups int, views func() ([]store.View, int64)) 
 		a.calls.total, a.calls.failed, a.calls.took, a.calls.sandboxTook, a.calls.sandboxFailed,
 		a.requests.total, a.requests.took, a.requests.inFlight,
 		a.pods.started, a.pods.startFailed, a.pods.containers, a.pods.took, a.starts.whole, a.starts.own,
-		newStages(views, &a.cluster),
+		a.config, newStages(views, &a.cluster),
 	)
 	a.registry.MustRegister(a.admitted.all()...)
 	a.registry.MustRegister(a.work.all()...)
@@ -79,6 +81,14 @@ func (a *Agent) Shutdowns(last func() (began, ended time.Time)) {
 		func() time.Time { began, _ := last(); return began })
 	gauge("graceful_shutdown_end_time_seconds", "Last graceful shutdown end time since unix epoch in seconds",
 		func() time.Time { _, ended := last(); return ended })
+}
+
+// ConfigFailed notes whether the configuration files are rejected.
+func (a *Agent) ConfigFailed(is bool) {
+	a.config.Set(0)
+	if is {
+		a.config.Set(1)
+	}
 }
 
 // ServeHTTP answers /metrics.

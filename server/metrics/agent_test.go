@@ -90,6 +90,7 @@ func TestTheAgentsWorkIsCounted(t *testing.T) {
 	a.Called("RunPodSandbox", "", time.Second, nil)
 	a.Called("RunPodSandbox", "gvisor", time.Second, errors.New("no"))
 	a.Called("UpdateContainerResources", "", time.Millisecond, nil)
+	a.ConfigFailed(true)
 	mux := chi.NewMux()
 	mux.Use(a.Count("readonly", Routed(mux)))
 	mux.Get("/containerLogs/{pod}", func(http.ResponseWriter, *http.Request) {})
@@ -106,7 +107,7 @@ func TestTheAgentsWorkIsCounted(t *testing.T) {
 		labels []string
 		want   float64
 	}{
-		{"kubelet_node_name", []string{"node1"}, 1}, {"kubelet_cgroup_version", nil, 2},
+		{"kubelet_node_name", []string{"node1"}, 1}, {"kubelet_node_config_error", nil, 1}, {"kubelet_cgroup_version", nil, 2},
 		{"kubelet_runtime_operations_total", []string{"run_podsandbox"}, 2}, {"kubelet_runtime_operations_total", []string{"update_container"}, 1},
 		{"kubelet_runtime_operations_errors_total", []string{"run_podsandbox"}, 1}, {"kubelet_runtime_operations_duration_seconds", []string{"run_podsandbox"}, 2},
 		{"kubelet_run_podsandbox_duration_seconds", []string{""}, 1}, {"kubelet_run_podsandbox_duration_seconds", []string{"gvisor"}, 1},
