@@ -25,7 +25,10 @@ import (
 
 // ownFiles are the files and directories below a node's root directory that the agent alone makes and uses.
 // Files that the machine's owner put there stay.
-var ownFiles = []string{"audit", "credentials", "history", "image_manager", "images", "node-addresses", "pki", "pod-resources", "pods-api", "secrets.key.next", "secrets.key.old"}
+var ownFiles = []string{
+	"audit", "credentials", "graceful_node_shutdown_state", "history", "image_manager", "images", "node-addresses", "pki",
+	"pod-resources", "pods-api", "secrets.key.next", "secrets.key.old",
+}
 
 // lastFiles mark a root directory as a node's. They go last, so that a later try still finds the node.
 var lastFiles = []string{"secrets.key", "journal"}
