@@ -36,7 +36,7 @@ func (b *suite) cluster(ctx context.Context) error {
 	b.add("in a cluster: statuses written for a pod's start", "", f.writes, timesPeer(1))
 	b.add("in a cluster: requests to the API server a minute, idle", "", f.requests, timesPeer(1))
 	b.addMemory(f.anonymous)
-	return nil
+	return b.pressure(ctx, control)
 }
 
 // addMemory adds a row that compares the memory with a node outside a cluster, if that was

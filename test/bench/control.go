@@ -110,6 +110,7 @@ func (c *control) open(ctx context.Context, method, path, body string) (*http.Re
 type sightings struct {
 	mu      sync.Mutex
 	running map[string]time.Time // when the watch first showed the pod as running
+	failed  map[string]bool
 	gone    map[string]bool
 }
 
@@ -119,7 +120,7 @@ func (c *control) watch(ctx context.Context) (*sightings, error) {
 	if err != nil {
 		return nil, fmt.Errorf("watch pods: %w", err)
 	}
-	s := &sightings{running: map[string]time.Time{}, gone: map[string]bool{}}
+	s := &sightings{running: map[string]time.Time{}, failed: map[string]bool{}, gone: map[string]bool{}}
 	go func() {
 		defer response.Body.Close()
 		events := json.NewDecoder(response.Body)
@@ -143,9 +144,18 @@ func (s *sightings) note(kind string, p *corev1.Pod) {
 	if _, known := s.running[p.Name]; !known && p.Status.Phase == corev1.PodRunning {
 		s.running[p.Name] = time.Now()
 	}
+	if p.Status.Phase == corev1.PodFailed {
+		s.failed[p.Name] = true
+	}
 	if kind == "DELETED" {
 		s.gone[p.Name] = true
 	}
+}
+
+func (s *sightings) hasFailed(p pod) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failed[p.name]
 }
 
 // requests counts a node's requests to its API server.

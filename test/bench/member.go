@@ -23,7 +23,9 @@ type member struct {
 }
 
 // newMember starts a kubelet in the cluster and returns when its node is ready.
-func newMember(ctx context.Context, t testing.TB, control *control, name string, bin binaries) (*member, error) {
+func newMember(
+	ctx context.Context, t testing.TB, control *control, name string, bin binaries, extra ...string,
+) (*member, error) {
 	m := &member{control: control, node: plane.Node}
 	if name == peerColumn {
 		m.node = plane.Local
@@ -32,7 +34,7 @@ func newMember(ctx context.Context, t testing.TB, control *control, name string,
 	if err != nil {
 		return nil, err
 	}
-	flags := []string{"--kubeconfig", way, "--hostname-override", string(m.node)}
+	flags := append([]string{"--kubeconfig", way, "--hostname-override", string(m.node)}, extra...)
 	if name == peerColumn {
 		m.column, err = newPeer(t, bin.peer, flags...)
 	} else {
@@ -44,21 +46,24 @@ func newMember(ctx context.Context, t testing.TB, control *control, name string,
 	if err := m.pull(ctx, "probe"); err != nil {
 		return nil, err
 	}
-	err = poll(ctx, 50*time.Millisecond, func() (bool, error) { return m.ready(ctx), m.process.Alive() })
+	err = poll(ctx, 50*time.Millisecond, func() (bool, error) {
+		return m.conditionIs(ctx, corev1.NodeReady, corev1.ConditionTrue), m.process.Alive()
+	})
 	if err != nil {
 		return nil, fmt.Errorf("wait for the node: %w", err)
 	}
 	return m, nil
 }
 
-func (m *member) ready(ctx context.Context) bool {
+// conditionIs reports whether the cluster knows a condition of the node with a status.
+func (m *member) conditionIs(ctx context.Context, kind corev1.NodeConditionType, status corev1.ConditionStatus) bool {
 	var node corev1.Node
 	if m.control.ask(ctx, http.MethodGet, "/api/v1/nodes/"+string(m.node), "", &node) != nil {
 		return false // the node is not registered yet
 	}
 	for _, c := range node.Status.Conditions {
-		if c.Type == corev1.NodeReady {
-			return c.Status == corev1.ConditionTrue
+		if c.Type == kind {
+			return c.Status == status
 		}
 	}
 	return false
@@ -70,8 +75,7 @@ func (m *member) bind(ctx context.Context, pods []pod) ([]time.Duration, error) 
 	began := make([]time.Time, len(pods))
 	for i, p := range pods {
 		began[i] = time.Now()
-		manifest := p.manifest() + "  automountServiceAccountToken: false\n  nodeName: " + string(m.node) + "\n"
-		if err := m.control.ask(ctx, http.MethodPost, podsPath, manifest, nil); err != nil {
+		if err := m.post(ctx, p); err != nil {
 			return nil, err
 		}
 	}
@@ -92,6 +96,12 @@ func (m *member) bind(ctx context.Context, pods []pod) ([]time.Duration, error) 
 		return nil, fmt.Errorf("wait for %d pods of the cluster to run: %w", len(pods), err)
 	}
 	return took, nil
+}
+
+// post creates a pod that is bound to the node.
+func (m *member) post(ctx context.Context, p pod) error {
+	manifest := p.manifest() + "  automountServiceAccountToken: false\n  nodeName: " + string(m.node) + "\n"
+	return m.control.ask(ctx, http.MethodPost, podsPath, manifest, nil)
 }
 
 // unbind deletes pods and waits until they are gone.
