@@ -29,14 +29,14 @@ func measure(o Options, f facts, m memory, r runtime, down func() bool) (g gauge
 	cfg := o.Config
 	g.meter = usage.New(usage.Config{Volumes: m.volumes, LogDir: m.files.Logs.PodDir, Layers: r.stats.PodLayers, Walked: m.counts.Measured})
 	g.figures = stats.New(stats.Config{
-		Runtime: r.stats, Cgroups: counted(f.cgroups, r.cgroups, r.pid()), Views: m.state.Store.Views,
+		Runtime: r.stats, Cgroups: counted(f.cgroups, r.cgroups, r.pid(), cfg.Cgroups.Runtime), Views: m.state.Store.Views,
 		NodeName: cfg.Node.Name, Started: f.machine.Booted, Root: cfg.Dirs.Root, Disk: g.meter,
 	})
 	g.vitals = reconciler.NewVitals(reconciler.VitalsConfig{
 		Runtime: withFault{withCgroups{r.health, r.cgroups}, r.own.Fault}, Signals: g.figures.Signals,
 		Rules: cfg.Reserved.Rules, Hold: cfg.Reserved.Shortage, Down: down, Clock: time.Now, Log: o.Log,
 	})
-	g.past = newRecorder(o, m.state, counted(f.cgroups, r.cgroups, nil))
+	g.past = newRecorder(o, m.state, counted(f.cgroups, r.cgroups, nil, ""))
 	return g
 }
 
@@ -95,10 +95,10 @@ func (w withCgroups) Status(ctx context.Context) (node.RuntimeStatus, error) {
 	return s, nil
 }
 
-// counted returns the cgroups that are measured. pods is nil if pods have none of their own, and daemon if the
-// runtime is not the agent's.
-func counted(mounts cgroup.Mounts, pods *cgroups.Pods, daemon func() int) stats.Cgroups {
-	system := cgroups.System{Mounts: mounts, Pods: pods, Daemon: daemon}
+// counted returns the cgroups that are measured. pods is nil if pods have none of their own. daemon is nil if the
+// runtime is not the agent's; then other may name the runtime's cgroup.
+func counted(mounts cgroup.Mounts, pods *cgroups.Pods, daemon func() int, other string) stats.Cgroups {
+	system := cgroups.System{Mounts: mounts, Pods: pods, Daemon: daemon, Other: other}
 	groups := stats.Cgroups{Version: mounts.Version, Dirs: mounts.Dirs(), System: system.Find}
 	if pods != nil {
 		groups.Pod = pods.Path

@@ -69,13 +69,19 @@ func look(ctx context.Context, o Options) (f facts, err error) {
 	if f.cgroups, err = cgroups.Find(cfg.Cgroups, f.machine.Swaps, o.Log); err != nil {
 		return f, err
 	}
+	moved := cgroups.Enter(cfg.Cgroups, f.cgroups, o.Log) // before there is a runtime, which goes along
 	f.kernel, f.warnings = hearKills(oom.Path, f.cgroups, o.Log)
+	f.warnings = append(f.warnings, moved...)
 	f.warnings = append(f.warnings, adjust(cfg, self.OOMScorePath, o.Log)...)
+	for _, w := range cgroups.Unkept(cfg.Cgroups, f.cgroups.Version, f.machine.Kernel) {
+		o.Log.Warn("the machine does not suit a setting", "setting", w.Setting, "problem", w.Problem, "remedy", w.Remedy)
+		f.warnings = append(f.warnings, w)
+	}
 	f.offers = &offer.Board{}
 	if f.owner, err = beginOffer(cfg, f.machine, f.offers, o.Log); err != nil {
 		return f, err
 	}
-	return f, cgroups.HoldReserved(ctx, cfg.Reserved, f.cgroups)
+	return f, cgroups.HoldReserved(ctx, cfg, f.cgroups)
 }
 
 // newMembership makes the node a member of the cluster that is configured. It returns nil without one.

@@ -56,7 +56,8 @@ func build(o Options, f facts, m memory, r runtime, guard *auth.Authenticator) (
 	if p.config, err = keepConfig(o, f, m); err != nil {
 		return p, err
 	}
-	p.site = site(cfg.Node.Name, f.addresses, r.name, cfg.Pods, cfg.Cgroups)
+	m.counts.Keeps(r.cgroups.Kept)
+	p.site = site(cfg, f, r.name)
 	pulls := images.Config{
 		Settings: cfg.Images, Policy: imagePolicy(p.config.Running), Dirs: cfg.Dirs, State: m.state,
 		Counts: m.counts, Log: o.Log,
@@ -136,9 +137,9 @@ func openPlugins(o Options) (*plugin.Registry, error) {
 }
 
 // site returns the node as statuses of pods show it.
-func site(nodeName string, addresses []string, runtimeName string, p config.Pods, c config.Cgroups) node.Site {
+func site(cfg *config.Config, f facts, runtimeName string) node.Site {
 	return node.Site{
-		NodeName: nodeName, HostIPs: addresses, Runtime: runtimeName, BackoffMax: p.CrashLoopMax,
-		Cgroups: c.PerPod, Limits: cgroups.Rules(c), Retention: &p.Ended,
+		NodeName: cfg.Node.Name, HostIPs: f.addresses, Runtime: runtimeName, BackoffMax: cfg.Pods.CrashLoopMax,
+		Cgroups: cfg.Cgroups.PerPod, Limits: cgroups.Rules(cfg.Cgroups, f.cgroups.Version), Retention: &cfg.Pods.Ended,
 	}
 }

@@ -58,13 +58,15 @@ func reach(ctx context.Context, o Options, f facts, m memory) (r runtime, err er
 	if cfg.Cgroups.PerPod {
 		r.cgroups = cgroups.NewPods(placeOf(cfg.Dirs.Root, r.own != nil, m.volumes.IsOurs, cgroups.Config{
 			Mounts: f.cgroups, Fallback: cfg.Cgroups.Driver, Root: cfg.Cgroups.Root, Running: m.state.Running, Log: o.Log,
+			Keep:   cgroups.Rules(cfg.Cgroups, f.cgroups.Version).Memory.Keep,
+			Memory: func() int64 { return f.offers.Read().Memory }, Reserve: cfg.Cgroups.Reserve,
 			Driver: r.health.CgroupDriver, AllPods: func() limit.Limits { return f.offers.Read().AllPods },
 		}))
 		parent = r.cgroups.Parent
 	}
 	fixed := fixedNode(cfg.Pods, cfg.Dirs.Seccomp(), spec.Machine{
 		Name: cfg.Node.Name, IPs: f.addresses, HugePageSizes: f.machine.HugePages, Throttles: f.machine.Throttles,
-		OOMGroup: cgroups.OOMGroup(cfg.Cgroups, f.cgroups),
+		OOMGroup: cgroups.OOMGroup(cfg.Cgroups, f.cgroups), Guards: f.cgroups.Version == 2,
 	})
 	r.pods = cri.NewPods(r.conn, r.health, cri.PodConfig{
 		LogsDir: cfg.Dirs.PodLogs, ResolvConf: resolvConf(cfg.Pods.DNS.ResolvConf, o.Log), CgroupParent: parent,

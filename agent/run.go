@@ -5,6 +5,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"nodal/agent/cgroups"
 	"nodal/host/uevent"
 )
 
@@ -92,6 +93,9 @@ func tasks(o Options, f facts, m memory, r runtime, p parts) []task {
 	}
 	if r.cgroups != nil {
 		all = append(all, steady(func(ctx context.Context) { r.cgroups.Follow(ctx, f.offers.Changed) }))
+	}
+	if o.Config.Cgroups.System != "" {
+		all = append(all, steady(func(ctx context.Context) { cgroups.Gather(ctx, o.Config.Cgroups, f.cgroups, o.Log) }))
 	}
 	if o.Config.Pods.HoldToDisk {
 		all = append(all, steady(newEvictor(m.state, p.meter, m.counts.Evicted, o.Log).Run))

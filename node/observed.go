@@ -86,6 +86,7 @@ type Container struct {
 	Grace      time.Duration              `json:"Grace"`            // that its pod allowed it; kept for orphans
 	Hooked     *corev1.Container          `json:"Hooked"`           // its preStop hook and ports, kept for orphans; may be nil
 	Limits     *limit.Limits              `json:"Limits"`           // that this agent last gave it; nil if it gave none
+	Guard      string                     `json:"Guard,omitempty"`  // of its memory, as the runtime reports it; see limit.Limits.Guard
 	User       *corev1.LinuxContainerUser `json:"User"`             // that it was started as; nil if the runtime does not report it
 	StopSignal corev1.Signal              `json:"StopSignal"`       // that it is asked to stop with; empty if the runtime does not report it
 	Mounts     *Mounts                    `json:"Mounts,omitempty"` // of volumes, as far as the runtime decides about them; nil if nothing is special

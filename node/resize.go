@@ -54,10 +54,11 @@ func ResourcesOf(object *corev1.Pod) map[string]corev1.ResourceRequirements {
 
 // Behind reports whether a run has other limits than the node allows its container. The limits
 // of a run that an earlier agent has made are unknown, unless they were never changed. The
-// shared CPUs may have changed at any time.
+// shared CPUs may have changed at any time, and the node's settings between two agents.
 func (p *Pod) Behind(run *Container, allowed limit.Limits) bool {
 	if run.Limits == nil {
-		return !p.Resized.IsZero() || allowed.CPUs != ""
+		return !p.Resized.IsZero() || allowed.CPUs != "" ||
+			run.Inspected && run.Guard != allowed.Guard()
 	}
 	return *run.Limits != allowed
 }

@@ -40,13 +40,16 @@ func (s *Slot) Shares() []Shares {
 }
 
 // LimitsOf returns the limits of a container. A container with exclusive CPUs gets all of their
-// time.
+// time, unless the rules bound it too.
 func (s Site) LimitsOf(pod *Pod, object *corev1.Pod, c *corev1.Container) limit.Limits {
 	limits := limit.OfContainer(object, c, s.Limits)
 	share := pod.Shares[c.Name]
 	limits.CPUs, limits.Mems = s.Shared, share.Mems
 	if share.CPUs != "" {
-		limits.CPUs, limits.CPUQuota = share.CPUs, 0
+		limits.CPUs = share.CPUs
+	}
+	if share.CPUs != "" && !s.Limits.OwnQuota {
+		limits.CPUQuota = 0
 	}
 	return limits
 }
@@ -55,7 +58,7 @@ func (s Site) LimitsOf(pod *Pod, object *corev1.Pod, c *corev1.Container) limit.
 func (s Site) LimitsOfPod(pod *Pod, object *corev1.Pod) limit.Limits {
 	limits := limit.OfPod(object, s.Limits)
 	for _, share := range pod.Shares {
-		if share.CPUs != "" {
+		if share.CPUs != "" && !s.Limits.OwnQuota {
 			limits.CPUQuota = 0
 		}
 	}

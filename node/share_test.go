@@ -27,6 +27,13 @@ func TestLimitsOfAContainerWithCPUsOfItsOwn(t *testing.T) {
 	if got := site.LimitsOfPod(&Pod{Object: object}, object); got.CPUQuota != 200_000 {
 		t.Errorf("a pod without any: got %s, want its quota", got)
 	}
+	site.Limits.OwnQuota = true
+	if got := site.LimitsOf(pod, object, own); got.CPUs != "2" || got.CPUQuota != 100_000 {
+		t.Errorf("where limits bound those too: got %s, want CPU 2 for as long as is asked for", got)
+	}
+	if got := site.LimitsOfPod(pod, object); got.CPUQuota != 200_000 {
+		t.Errorf("and the pod: got %s, want its quota", got)
+	}
 	if got := (Site{}).LimitsOf(&Pod{Object: object}, object, shared); got.CPUs != "" {
 		t.Errorf("where nobody has any: got %s, want any CPU", got)
 	}

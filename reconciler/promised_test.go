@@ -75,7 +75,7 @@ func TestPodsGetTheNewSharedCPUsWhenOneGoesOffline(t *testing.T) {
 		before := loop.Site.Shared
 		fewer := *rules
 		fewer.Topology = rules.Topology[:2]
-		loop.Follow(&fewer)
+		loop.Follow(offer.Offer{Assign: &fewer})
 		loop.Turn(time.Now())
 		if after := loop.Site.Shared; before != "0-2" || after != "0-1" {
 			t.Errorf("pods share %q and then %q, want 0-2 and then 0-1", before, after)

@@ -258,7 +258,7 @@ func (r *Reconciler) takeOffer() <-chan struct{} {
 	changed := r.Offers.Changed()
 	if o := r.Offers.Read(); o.Revision != r.offered {
 		r.offered, r.readmitted = o.Revision, false
-		r.loop.Follow(o.Assign)
+		r.loop.Follow(o)
 	}
 	return changed
 }

@@ -1,15 +1,21 @@
 package reconciler
 
 import (
-	"nodal/node/assign"
+	"nodal/node/offer"
 	"nodal/node/store"
 )
 
-// Follow takes other rules for the CPUs of the machine. The next turn brings the pods up to the CPUs that they share.
-func (l *Loop) Follow(rules *assign.Rules) {
-	if l.Pool != nil && rules != nil {
-		l.Pool.Follow(rules)
+// Follow takes another offer of the node. The next turn brings the pods up to the CPUs that they share, and to the memory
+// that stands in for a limit that is not set.
+func (l *Loop) Follow(o offer.Offer) {
+	if l.Pool != nil && o.Assign != nil {
+		l.Pool.Follow(o.Assign)
 	}
+	rules := &l.Site.Limits.Memory
+	if rules.Allocatable != o.Memory && rules.Throttle > 0 {
+		l.wakeAll()
+	}
+	rules.Allocatable = o.Memory
 }
 
 // share gives all pods a turn when the shared CPUs have changed: a pod got or gave back CPUs of its own, or the machine
@@ -19,6 +25,11 @@ func (l *Loop) share(views []store.View) {
 		return
 	}
 	l.Site.Shared = l.Pool.CPUs()
+	l.wakeAll()
+}
+
+// wakeAll gives all pods a turn.
+func (l *Loop) wakeAll() {
 	for key := range l.tracks {
 		l.dirty[key] = true
 	}

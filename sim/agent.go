@@ -58,6 +58,9 @@ func newAgent(w *world, f *faults, j *journal, bug Bug) (*agent, error) {
 		return nil, err
 	}
 	site := node.Site{NodeName: "sim", Runtime: "sim", BackoffMax: time.Minute, Cgroups: true, Limits: limit.Rules{Pids: 100}}
+	if w.agents++; w.guarded && w.agents%2 == 1 {
+		site.Limits.Memory = limit.Memory{Keep: true, Throttle: 0.9, Page: 4096, Allocatable: 1 << 32}
+	}
 	a := &agent{
 		world: w, faults: f, bug: bug, store: held, loop: reconciler.NewLoop(held, site),
 		act: reconciler.Act{
@@ -69,7 +72,10 @@ func newAgent(w *world, f *faults, j *journal, bug Bug) (*agent, error) {
 	for _, r := range w.realms {
 		a.loop.Kinds = append(a.loop.Kinds, r.kind(a))
 	}
-	a.loop.Hands, a.loop.Pool = hands{a}, assign.NewPool(rules())
+	a.loop.Hands = hands{a}
+	if !w.guarded { // with CPUs to share, every run is brought up to them after each start
+		a.loop.Pool = assign.NewPool(rules())
+	}
 	a.relief, a.machine = a.newRelief(a.evictor.Events), a.newMachine(a.evictor.Events)
 	a.act.Freed = func(tx *store.Tx) {
 		intake.Intake{Store: held, Offer: w.offers, Storage: w.keeper()}.Readmit(tx, w.clock())

@@ -36,6 +36,9 @@ func (c cgroups) SetUp(_ context.Context, pod *corev1.Pod, limits limit.Limits) 
 		}
 	}
 	c.world.cgroups[pod.UID] = limits
+	if limits.MemoryLow+limits.MemoryMin > 0 {
+		c.world.met.addf("the kernel keeps memory")
+	}
 	return nil
 }
 
@@ -136,8 +139,17 @@ func (c *clients) sizing(pod *corev1.Pod) {
 	}
 }
 
+// remembering has a container ask for memory, where the kernel may keep it.
+func (c *clients) remembering(spec *corev1.Container, millis int64) {
+	if c.world.guarded {
+		spec.Resources.Requests[corev1.ResourceMemory] = *resource.NewQuantity(millis<<20, resource.BinarySI)
+		spec.Resources.Limits[corev1.ResourceMemory] = *resource.NewQuantity(millis<<21, resource.BinarySI)
+	}
+}
+
 func (c *clients) amount(spec *corev1.Container) {
 	request := int64(1+c.pick(8)) * 100
 	spec.Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: *resource.NewMilliQuantity(request, resource.DecimalSI)}
 	spec.Resources.Limits = corev1.ResourceList{corev1.ResourceCPU: *resource.NewMilliQuantity(2*request, resource.DecimalSI)}
+	c.remembering(spec, request)
 }

@@ -25,6 +25,7 @@ type Machine struct {
 	images     map[string]bool
 	audience   audience
 	changed    func(node.Key) // called when something happens to a pod
+	blind      bool           // the bug ForgetGuard
 }
 
 // audience observes what truly happens.

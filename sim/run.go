@@ -4,9 +4,11 @@ import (
 	"math/rand/v2"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/node"
+	"nodal/node/limit"
 	"nodal/reconciler"
 	"nodal/reconciler/evict"
 )
@@ -28,6 +30,7 @@ const (
 	KeepLinks      Bug = "removing runs and leaving the links to their logs"
 	HastyCluster   Bug = "not waiting for the cluster to say which pods it wants"
 	UnaskedCluster Bug = "removing pods that the cluster wants and has not posted yet"
+	ForgetGuard    Bug = "not asking how the memory of a container is guarded"
 )
 
 // Options selects a run.
@@ -37,6 +40,7 @@ type Options struct {
 	Bug     Bug
 	Trace   bool
 	Down    bool                        // the machine shuts down now and then
+	Guarded bool                        // every other agent has the kernel keep the memory of pods; none hands out CPUs
 	Extra   func(*world, Options) realm // of a kind of asset that is not the node's; nil adds none
 }
 
@@ -92,6 +96,9 @@ func newSimulation(o Options) *simulation {
 	story := &trace{schedule: clock, on: o.Trace}
 	f := newFaults(random, o.Without)
 	w := newWorld(clock, random, newWitness(), story)
+	if w.guarded, w.blind = o.Guarded, o.Bug == ForgetGuard; w.guarded {
+		w.offer.Assign = nil
+	}
 	w.realms = newRealms(w, f, o)
 	w.scarcity, w.sequence = newScarcity(w, o), newSequence(o)
 	w.descent = newDescent(w, o)
@@ -335,6 +342,7 @@ func (s *simulation) run(key node.Key, uid types.UID, hash string) {
 	c := &container{
 		id: s.newID("c"), sandbox: box, key: key, uid: uid, name: "a", image: "sim/slow:1",
 		hash: hash, created: s.clock(), grace: 10 * time.Second,
+		limits: limit.OfContainer(&corev1.Pod{}, &corev1.Container{}, limit.Rules{}),
 	}
 	s.reserved[sandboxName(box.uid, 0)], s.reserved[containerName(c.uid, c.name, 0)] = true, true
 	s.sandboxes, s.containers = append(s.sandboxes, box), append(s.containers, c)

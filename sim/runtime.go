@@ -216,6 +216,9 @@ func (m *Machine) inspectContainer(got *node.Observed, a node.InspectContainer) 
 	seen := c.observed()
 	seen.StartedAt, seen.FinishedAt, seen.ExitCode, seen.Reason = c.started, c.finished, c.exit, c.reason
 	seen.SandboxID, seen.Inspected, seen.LogPath = "", true, "/logs/"+c.id
+	if !m.blind {
+		seen.Guard = c.limits.Guard()
+	}
 	for i := range got.Containers { // a status does not contain the sandbox of a container
 		if got.Containers[i].ID == c.id {
 			seen.SandboxID = got.Containers[i].SandboxID

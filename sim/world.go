@@ -35,6 +35,8 @@ type world struct {
 	witness  *witness
 	trace    *trace
 	met      met
+	guarded  bool                                            // see Options
+	agents   int                                             // that have started
 	around   func(a *agent, action node.Action, seldom bool) // called before and after an effect
 }
 

@@ -38,7 +38,6 @@ if [ "${1-}" = tests ]; then
   need curl curl command -v curl
   need git git command -v git
   need chromium chromium command -v chromium
-  need dbus-daemon dbus-daemon command -v dbus-daemon
 fi
 
 missing=$(printf '%s, ' "${names[@]}")

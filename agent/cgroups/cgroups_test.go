@@ -40,6 +40,40 @@ func TestSettingsThatTheMachineCannotKeepAreRefused(t *testing.T) {
 	}
 }
 
+func TestMemoryIsKeptAndSlowedDownOnVersion2Alone(t *testing.T) {
+	asked := config.Cgroups{KeepMemory: true, Throttle: 0.9}
+	if got := Rules(asked, 1).Memory; got != (limit.Memory{}) {
+		t.Errorf("version 1: got %+v, want nothing", got)
+	}
+	if got := Rules(asked, 2).Memory; !got.Keep || got.Throttle != 0.9 || got.Page < 4096 {
+		t.Errorf("version 2: got %+v, want what was asked for", got)
+	}
+	for _, c := range []struct {
+		name     string
+		settings config.Cgroups
+		version  int
+		kernel   string
+		want     string // the settings that are named
+	}{
+		{"nothing asked for", config.Cgroups{}, 1, "5.4.0", ""},
+		{"on version 1", asked, 1, "6.1.0-9-amd64", "memoryReservationPolicy memoryThrottlingFactor"},
+		{"on version 2", asked, 2, "6.1.0-9-amd64", ""},
+		{"on an old kernel", asked, 2, "5.8.13", "memoryThrottlingFactor"},
+		{"on the first good one", asked, 2, "5.9.0", ""},
+		{"on one that does not say", asked, 2, "", ""},
+	} {
+		var names []string
+		for _, w := range Unkept(c.settings, c.version, c.kernel) {
+			if names = append(names, w.Setting); w.Problem == "" || w.Remedy == "" {
+				t.Errorf("%s: %+v lacks its consequence or its remedy", c.name, w)
+			}
+		}
+		if got := strings.Join(names, " "); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
 func TestProcessesOfAContainerEndTogetherOnVersion2Alone(t *testing.T) {
 	yes, no := true, false
 	for _, c := range []struct {
@@ -62,6 +96,7 @@ func TestCgroupsOfPodsOpenOnceTheRuntimeAnswers(t *testing.T) {
 			return "", errors.New("away")
 		},
 		AllPods: func() limit.Limits { return limit.Limits{} },
+		Memory:  func() int64 { return 0 },
 		Running: func() []*corev1.Pod { return nil },
 		Log:     slog.New(slog.DiscardHandler),
 	})

@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -23,6 +24,9 @@ type Config struct {
 	Root     string                                // the cgroup above; empty means the top
 	Name     string                                // of the cgroup of all pods; empty means kubepods
 	AllPods  func() limit.Limits                   // that hold for all pods together
+	Memory   func() int64                          // bytes that are not reserved for other programs than pods
+	Keep     bool                                  // the kernel keeps the memory that pods request
+	Reserve  int64                                 // percent of what better classes request that a class may not use
 	Ours     func(types.UID) bool                  // reports a pod of this node; nil means that all are
 	Running  func() []*corev1.Pod
 	Log      *slog.Logger
@@ -83,18 +87,28 @@ func (p *Pods) Garbage(ctx context.Context, keep func(types.UID) bool) ([]node.G
 	return tree.Garbage(ctx, keep)
 }
 
+// bindEvery is the time after which a class of pods may use less than before.
+const bindEvery = time.Minute
+
 // Follow holds all pods together to their present limits, until the context ends. changed returns a channel that is
-// closed when the limits may have changed.
+// closed when the limits may have changed. A class of pods that uses more than the others leave is bound once it uses less.
 func (p *Pods) Follow(ctx context.Context, changed func() <-chan struct{}) {
+	var again <-chan time.Time
+	if p.config.Reserve > 0 {
+		ticker := time.NewTicker(bindEvery)
+		defer ticker.Stop()
+		again = ticker.C
+	}
 	for {
 		next := changed()
 		if tree := p.opened(); tree != nil { // otherwise open applies them
-			if err := tree.Hold(ctx, p.config.AllPods()); err != nil {
+			if err := tree.Hold(ctx, p.config.AllPods(), p.config.Memory()); err != nil {
 				p.config.Log.Warn("all pods together keep the limits that they had", "err", err)
 			}
 		}
 		select {
 		case <-next:
+		case <-again:
 		case <-ctx.Done():
 			return
 		}
@@ -125,6 +139,18 @@ func (p *Pods) Root() string {
 	return ""
 }
 
+// Kept returns the bytes of memory that the kernel keeps for guaranteed pods for good, and for burstable pods as long
+// as it can. Both are zero before the first use, and where pods have no cgroups of their own.
+func (p *Pods) Kept() (guaranteed, soft int64) {
+	if p == nil {
+		return 0, 0
+	}
+	if tree := p.opened(); tree != nil {
+		return tree.Kept()
+	}
+	return 0, 0
+}
+
 // opened returns the tree, or nil before the first use.
 func (p *Pods) opened() *cgroup.Tree {
 	p.mu.Lock()
@@ -146,7 +172,8 @@ func (p *Pods) open(ctx context.Context) (*cgroup.Tree, error) {
 	}
 	driver = cmp.Or(driver, c.Fallback)
 	tree, err := cgroup.Open(ctx, cgroup.Config{
-		Mounts: c.Mounts, Systemd: driver == "systemd", Root: c.Root, Name: c.Name, Whole: c.AllPods(), Ours: c.Ours,
+		Mounts: c.Mounts, Systemd: driver == "systemd", Root: c.Root, Name: c.Name, Whole: c.AllPods(), Keep: c.Keep,
+		Ours: c.Ours, Memory: c.Memory(), Reserve: c.Reserve,
 	}, c.Running())
 	if err != nil {
 		return nil, err

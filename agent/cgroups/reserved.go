@@ -13,7 +13,8 @@ import (
 )
 
 // HoldReserved limits the node's own programs and the machine's other programs to the resources reserved for them.
-func HoldReserved(ctx context.Context, r config.Reserved, mounts cgroup.Mounts) error {
+func HoldReserved(ctx context.Context, c *config.Config, mounts cgroup.Mounts) error {
+	r := c.Reserved
 	for _, group := range []struct {
 		config.Held
 		setting string
@@ -28,6 +29,9 @@ func HoldReserved(ctx context.Context, r config.Reserved, mounts cgroup.Mounts) 
 		}
 		if pids := group.list[admit.PIDs]; group.Rest {
 			l.Memory, l.Pids = group.list.Memory().Value(), pids.Value()
+			if c.Cgroups.MemoryQoS {
+				l.MemoryMin = l.Memory
+			}
 		}
 		if err := mounts.Hold(ctx, group.Cgroup, l); err != nil {
 			return fmt.Errorf("%s: %w", group.setting, err)

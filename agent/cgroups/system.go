@@ -3,6 +3,7 @@ package cgroups
 import (
 	"maps"
 	"os"
+	"path"
 
 	"nodal/host/cgroup"
 )
@@ -12,6 +13,7 @@ type System struct {
 	Mounts cgroup.Mounts
 	Pods   *Pods      // nil if pods have no cgroups of their own
 	Daemon func() int // the process of the agent's own runtime; nil if the runtime is another one
+	Other  string     // the cgroup of another runtime; empty if it is not known
 }
 
 // Find returns the cgroups of all pods and of the node's own programs, by upstream's names. A cgroup that two
@@ -22,10 +24,13 @@ func (s System) Find() map[string]string {
 		found["pods"] = s.Pods.Root()
 	}
 	if s.Daemon != nil {
-		if path := s.Mounts.Of(s.Daemon()); path != found["kubelet"] {
-			found["runtime"] = path
+		if own := s.Mounts.Of(s.Daemon()); own != found["kubelet"] {
+			found["runtime"] = own
 		}
 	}
-	maps.DeleteFunc(found, func(_, path string) bool { return path == "" })
+	if s.Other != "" && s.Mounts.Has(s.Other) {
+		found["runtime"] = path.Clean("/" + s.Other)
+	}
+	maps.DeleteFunc(found, func(_, at string) bool { return at == "" })
 	return found
 }

@@ -70,8 +70,10 @@ type Node struct {
 // Process holds how the agent's own process runs.
 type Process struct {
 	LogFormat string // "text" or "json"
+	LogSplit  bool   // what is no warning and no error goes to stdout, not to stderr
 	Verbosity int
-	Tracing   *Tracing // nil disables it
+	Files     []FileLevel // of which more is logged, or less; the first one that matches counts
+	Tracing   *Tracing    // nil disables it
 
 	OOMScore  int    // by which the kernel chooses what it kills
 	OpenFiles uint64 // at most
@@ -79,6 +81,12 @@ type Process struct {
 
 	LockFile         string // is waited for and held; empty disables it
 	ExitOnContention bool   // end when another process wants the lock
+}
+
+// FileLevel says how much is logged of some source files.
+type FileLevel struct {
+	Pattern string // for the name of a file without .go, or for its path if it has a slash
+	Level   int32
 }
 
 // Tracing selects where the agent sends its spans.
@@ -154,11 +162,19 @@ type Cgroups struct {
 	Driver         string // "cgroupfs" or "systemd", for a runtime that does not report its driver
 	CPUQuota       bool   // CPU limits are enforced
 	CPUQuotaPeriod time.Duration
-	PodPids        int64 // processes of one pod; zero means no limit
-	FailOnV1       bool  // the machine has to have version 2 of cgroups
-	FailOnSwap     bool  // the machine must not swap
-	LimitedSwap    bool  // burstable containers may use a part of the swap
-	OOMSingle      *bool // the OOM killer ends single processes; nil keeps the default of the cgroup version
+	PodPids        int64   // processes of one pod; zero means no limit
+	FailOnV1       bool    // the machine has to have version 2 of cgroups
+	FailOnSwap     bool    // the machine must not swap
+	LimitedSwap    bool    // burstable containers may use a part of the swap
+	OOMSingle      *bool   // the OOM killer ends single processes; nil keeps the default of the cgroup version
+	Kubelet        string  // the cgroup that the agent moves to; empty means that it stays
+	System         string  // the cgroup that processes without one are moved to; empty means that they stay
+	Runtime        string  // where stats find another runtime; empty means nowhere
+	Reserve        int64   // percent of the memory that better classes request that a class of pods may not use
+	OwnQuota       bool    // CPU limits bound also containers with CPUs of their own
+	MemoryQoS      bool    // the kernel keeps the memory that is reserved for other programs
+	KeepMemory     bool    // the kernel keeps the memory that pods request
+	Throttle       float64 // how far from its request to its limit a container may go unhindered; zero means all the way
 }
 
 // Reserved holds the resources of the machine that pods do not get.

@@ -51,6 +51,7 @@ type Options struct {
 	PodHistory        string
 	Policy            PolicyFlags
 	Audit             AuditFlags
+	RuntimeCgroups    string
 
 	// Kubelet receives the flags that stand for a field of the file.
 	Kubelet kubelet.KubeletConfiguration
@@ -76,6 +77,7 @@ func Flags(fs *pflag.FlagSet, o *Options) {
 	fs.StringVar(&o.ProviderPrograms, "image-credential-provider-bin-dir", "", "`directory` of the credential provider programs")
 	fs.BoolVar(&o.StopRuntime, "stop-runtime-on-exit", false, "stop the built-in container runtime when the kubelet stops; containers keep running")
 	fs.BoolVar(&o.ShutdownOnSIGTERM, "shutdown-on-sigterm", false, "take SIGTERM as a shutdown of the machine, where no logind announces one: end the pods as shutdownGracePeriod says, then stop; a second SIGTERM stops at once; pods run again at the next start")
+	fs.StringVar(&o.RuntimeCgroups, "runtime-cgroups", "", "`cgroup` of another container runtime, whose usage stats show (default: that of the built-in runtime)")
 	fs.BoolVar(&o.PodsReachKubelet, "pods-reach-kubelet", true, "let pods on the built-in runtime's network connect to --port and --read-only-port; false answers them with a reset")
 	usual := node.UsualRetention()
 	fs.DurationVar(&o.Ended.MinAge, "minimum-container-ttl-duration", usual.MinAge, "`age` below which a container that has ended is not removed")
@@ -152,6 +154,8 @@ func addFieldFlag(fs *pflag.FlagSet, s setting, p any) {
 		fs.Int64Var(p, s.flag, *p, s.usage)
 	case *logsapi.VerbosityLevel:
 		fs.Uint32VarP((*uint32)(p), s.flag, s.flag, uint32(*p), s.usage)
+	case *logsapi.VModuleConfiguration:
+		fs.Var(logsapi.VModuleConfigurationPflag(p), s.flag, s.usage)
 	case *logsapi.TimeOrMetaDuration:
 		fs.DurationVar(&p.Duration.Duration, s.flag, p.Duration.Duration, s.usage)
 	case *resource.QuantityValue:

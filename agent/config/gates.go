@@ -90,6 +90,12 @@ func (g gate) meaning() string {
 	return g.means
 }
 
+// gateOn reports whether a gate that the node follows is on.
+func gateOn(k *kubelet.KubeletConfiguration, name string) bool {
+	on, given := k.FeatureGates[name]
+	return given && on || !given && knownGates[name].on
+}
+
 // unmetGates returns the gates that ask for something else than this node does.
 func unmetGates(c *Config) (all []Unmet) {
 	for _, g := range c.Gates() {

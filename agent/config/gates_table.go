@@ -15,7 +15,7 @@ const (
 	never                    // it is not there
 	inside                   // the gate chooses between two ways inside of upstream's kubelet; callers see no difference
 	grouped                  // it stands for many gates
-	followed                 // the gate decides
+	followed                 // the node follows the gate
 )
 
 // What a gate means that has no words of its own in the table.
@@ -31,6 +31,13 @@ const (
 	anyOption   = "the option itself decides, whether its gate is on or not"
 	noCSI       = "there are no CSI drivers on this node"
 	inClusterIn = "the clients of this node's cluster speak protobuf and JSON"
+)
+
+// Gates that other settings depend on.
+const (
+	disableQuota = "DisableCPUQuotaWithExclusiveCPUs"
+	memoryQoS    = "MemoryQoS"
+	qosReserved  = "QOSReserved"
 )
 
 // gates have a row for each gate that upstream's kubelet uses; a test compares them with gates.txt.
@@ -62,7 +69,7 @@ var gates = []gate{
 	{"DRAOptionalNodeOperations", never, noDevices},
 	{"DRAWorkloadResourceClaims", never, noDevices},
 	{"DefaultPodSysctls", always, "defaultPodSysctls itself decides"},
-	{"DisableCPUQuotaWithExclusiveCPUs", never, "containers with CPUs of their own keep the quota of their limit"},
+	{disableQuota, followed, ""},
 	{"DisableNodeKubeProxyVersion", always, ""},
 	{"DynamicResourceAllocation", never, noDevices},
 	{"EmptyDirVolumeMode", always, ""},
@@ -103,7 +110,7 @@ var gates = []gate{
 	{"LocalStorageCapacityIsolationFSQuotaMonitoring", never, "the files of pods are counted, without quotas of the file system"},
 	{"LoggingAlphaOptions", always, anyOption},
 	{"LoggingBetaOptions", always, anyOption},
-	{"MemoryQoS", never, "memory.min, memory.low and memory.high of pods are not set"},
+	{memoryQoS, followed, ""},
 	{"MutableCSINodeAllocatableCount", never, noCSI},
 	{"NativeHistograms", never, "histograms have fixed buckets"},
 	{"NodeDeclaredFeatures", always, ""},
@@ -121,7 +128,7 @@ var gates = []gate{
 	{"PodReadyToStartContainersCondition", always, ""},
 	{"PodsAPI", always, ""},
 	{"PreventStaticPodAPIReferences", always, ""},
-	{"QOSReserved", never, "no memory is kept for Guaranteed pods"},
+	{qosReserved, followed, ""},
 	{"RecoverVolumeExpansionFailure", never, noCSI},
 	{"RecursiveReadOnlyMounts", always, ""},
 	{"ReduceDefaultCrashLoopBackOffDecay", never, "the first wait before a restart is 10s; crashLoopBackOff.maxContainerRestartPeriod sets the longest"},

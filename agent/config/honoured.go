@@ -48,6 +48,7 @@ func Unhonoured(c *Config) []Unmet {
 		all = append(all, forMembers(c.Auth)...)
 	}
 	all = append(all, unmetGates(c)...)
+	all = append(all, withoutGates(&c.given.options.Kubelet)...)
 	all = append(all, derivedThresholds(&c.given.options.Kubelet)...)
 	all = append(all, unchosenSuites(&c.given.options.Kubelet)...)
 	slices.SortFunc(all, func(a, b Unmet) int { return strings.Compare(a.Setting, b.Setting) })

@@ -45,17 +45,27 @@ authentication: {webhook: {enabled: true}}
 tracing: {samplingRatePerMillion: 1}
 hairpinMode: none
 `)
-	got := Unhonoured(load(t, "--config", file, "--runtime-cgroups=/x", "--qos-reserved=memory=50%"))
+	got := Unhonoured(load(t, "--config", file, "--boot-id-file=/x", "--qos-reserved=memory=50%"))
 	want := []Unmet{
-		{"--runtime-cgroups", "the runtime stays in the cgroup in which it was started"},
+		{"--boot-id-file", noCadvisor},
 		{"authentication.webhook.enabled", "without --kubeconfig the node's own tokens count alone"},
 		{"authorization.mode=Webhook", "without --kubeconfig the node's own roles decide"},
-		{"hairpinMode", "the configuration of the pod network decides"},
-		{"qosReserved", "no memory is kept for Guaranteed pods"},
+		{"hairpinMode", idleMeans(t, "hairpinMode")},
+		{"qosReserved", "without the feature gate QOSReserved pods of every class may use all the memory that there is for pods"},
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("Unhonoured:\n got %q\nwant %q", got, want)
 	}
+}
+
+// idleMeans returns what the table says of a setting without effect.
+func idleMeans(t *testing.T, field string) string {
+	t.Helper()
+	at := slices.IndexFunc(idle, func(s idleSetting) bool { return s.field == field })
+	if at < 0 {
+		t.Fatalf("%s is not in the table", field)
+	}
+	return idle[at].means
 }
 
 // examples are files that give a field another value than its default.
@@ -103,6 +113,14 @@ var examples = map[string]string{
 	"protectKernelDefaults":                      "protectKernelDefaults: true",
 	"localStorageCapacityIsolation":              "localStorageCapacityIsolation: false",
 	"systemReserved":                             "systemReserved: {memory: 1Gi}",
+	"logging.vmodule":                            "logging: {vmodule: [{filePattern: loop, verbosity: 4}]}",
+	"logging.options.text.splitStream":           "logging: {options: {text: {splitStream: true}}}",
+	"logging.options.json.splitStream":           "logging: {format: json, options: {json: {splitStream: true}}}",
+	"kubeletCgroups":                             "kubeletCgroups: /podruntime/kubelet",
+	"systemCgroups":                              "cgroupRoot: /\nsystemCgroups: /system",
+	"qosReserved":                                "featureGates: {QOSReserved: true}\nqosReserved: {memory: 50%}",
+	"memoryReservationPolicy":                    "memoryReservationPolicy: TieredReservation",
+	"memoryThrottlingFactor":                     "memoryThrottlingFactor: 0.8",
 	"singleProcessOOMKill":                       "singleProcessOOMKill: false",
 	"cgroupRoot":                                 "cgroupRoot: /pods",
 	"clusterDNS":                                 "clusterDNS: [192.0.2.1]",
@@ -222,10 +240,10 @@ func TestEveryFlagDoesSomething(t *testing.T) {
 		"address":                 "192.0.2.1", "cgroup-driver": "systemd", "pod-cidr": "10.1.0.0/16", "enforce-node-allocatable": "none", "kube-reserved": "cpu=1", "system-reserved": "cpu=1", "cpu-cfs-quota-period": "7ms", "healthz-bind-address": "::", "authorization-mode": "AlwaysAllow",
 		"container-runtime-endpoint": "unix:///x", "image-service-endpoint": "unix:///x",
 		"manifest-url": "http://x", "manifest-url-header": "a:b", "eviction-hard": "memory.available<7%", "eviction-soft": "pid.available<7%", "eviction-soft-grace-period": "pid.available=1m", "eviction-minimum-reclaim": "memory.available=1Gi",
-		"allowed-unsafe-sysctls": "net.*,kernel.msgmax", "container-log-max-size": "1Mi", "feature-gates": "NodeSwap=true", "reserved-memory": "0:memory=1Gi", "logging-format": "json",
+		"allowed-unsafe-sysctls": "net.*,kernel.msgmax", "container-log-max-size": "1Mi", "feature-gates": "NodeSwap=true", "reserved-memory": "0:memory=1Gi", "logging-format": "json", "vmodule": "loop=4", "hairpin-mode": "none", "qos-reserved": "memory=50%",
 		"tls-min-version": "VersionTLS13", "tls-cipher-suites": "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
 	}
-	together := map[string]string{"tls-cert-file": "--tls-private-key-file=/y", "tls-private-key-file": "--tls-cert-file=/y", "cpu-manager-policy-options": "--cpu-manager-policy=static",
+	together := map[string]string{"qos-reserved": "--feature-gates=QOSReserved=true", "system-cgroups": "--cgroup-root=/", "log-json-split-stream": "--logging-format=json", "tls-cert-file": "--tls-private-key-file=/y", "tls-private-key-file": "--tls-cert-file=/y", "cpu-manager-policy-options": "--cpu-manager-policy=static",
 		"eviction-soft": "--eviction-soft-grace-period=pid.available=1m", "eviction-soft-grace-period": "--eviction-soft=pid.available<7%"}
 	plain := load(t)
 	for _, f := range fieldSettings() {
@@ -265,7 +283,7 @@ func TestEveryFlagDoesSomething(t *testing.T) {
 func TestEveryOtherFlagDoesSomething(t *testing.T) {
 	plain := load(t)
 	for _, arg := range []string{
-		"--root-dir=/x", "--cert-dir=/x", "--socket=/x", "--hostname-override=x", "--node-ip=192.0.2.1", "--lock-file=/x",
+		"--root-dir=/x", "--cert-dir=/x", "--socket=/x", "--hostname-override=x", "--node-ip=192.0.2.1", "--lock-file=/x", "--runtime-cgroups=/x",
 	} {
 		if visible(load(t, arg)) == visible(plain) {
 			t.Errorf("%s changes nothing in Config", arg)

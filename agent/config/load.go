@@ -134,7 +134,7 @@ func resolve(o *Options) (*Config, error) {
 		Node:     Node{Name: name, IPs: ips, Labels: o.labels(), Tunables: resolveTunables(o)},
 		Runtime:  resolveRuntime(o, dirs),
 		Dirs:     dirs,
-		Cgroups:  resolveCgroups(k),
+		Cgroups:  resolveCgroups(o),
 		Reserved: resolveReserved(k),
 		Assign:   resolveAssign(k),
 		Images:   resolveImages(o),
@@ -257,12 +257,17 @@ func podCIDRs(text string) (subnets []netip.Prefix, err error) {
 	return subnets, nil
 }
 
-func resolveCgroups(k *kubelet.KubeletConfiguration) Cgroups {
+func resolveCgroups(o *Options) Cgroups {
+	k := &o.Kubelet
 	return Cgroups{
+		Kubelet: k.KubeletCgroups, System: k.SystemCgroups, Runtime: o.RuntimeCgroups,
 		PerPod: *k.CgroupsPerQOS, Root: k.CgroupRoot, Driver: k.CgroupDriver,
 		CPUQuota: *k.CPUCFSQuota, CPUQuotaPeriod: k.CPUCFSQuotaPeriod.Duration,
 		PodPids: max(*k.PodPidsLimit, 0), OOMSingle: k.SingleProcessOOMKill,
 		FailOnV1: *k.FailCgroupV1, FailOnSwap: *k.FailSwapOn, LimitedSwap: k.MemorySwap.SwapBehavior == limitedSwap,
+		Reserve:  reservedPercent(k),
+		OwnQuota: !gateOn(k, disableQuota), MemoryQoS: gateOn(k, memoryQoS),
+		KeepMemory: k.MemoryReservationPolicy == kubelet.TieredReservationMemoryReservationPolicy, Throttle: throttle(k),
 	}
 }
 

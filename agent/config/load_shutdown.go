@@ -7,7 +7,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	kubelet "k8s.io/kubelet/config/v1beta1"
 
 	"nodal/node"
 	"nodal/node/limit"
@@ -26,8 +25,8 @@ func resolveShutdown(o *Options) Shutdown {
 	s := Shutdown{OnSIGTERM: o.ShutdownOnSIGTERM}
 	whole, critical := k.ShutdownGracePeriod.Duration, k.ShutdownGracePeriodCriticalPods.Duration
 	switch {
-	case !follows(k, gateShutdown):
-	case follows(k, gateShutdownByPriority) && len(k.ShutdownGracePeriodByPodPriority) > 0:
+	case !gateOn(k, gateShutdown):
+	case gateOn(k, gateShutdownByPriority) && len(k.ShutdownGracePeriodByPodPriority) > 0:
 		for _, group := range k.ShutdownGracePeriodByPodPriority {
 			s.Phases = append(s.Phases, node.ShutdownPhase{
 				Priority: group.Priority, Period: node.Seconds(group.ShutdownGracePeriodSeconds),
@@ -44,14 +43,6 @@ func resolveShutdown(o *Options) Shutdown {
 	return s
 }
 
-// follows returns what is in force of a gate that the node follows.
-func follows(k *kubelet.KubeletConfiguration, gate string) bool {
-	if told, given := k.FeatureGates[gate]; given {
-		return told
-	}
-	return knownGates[gate].on
-}
-
 // validateShutdown refuses what upstream refuses, and phases that mean nothing.
 func validateShutdown(o *Options) (errs field.ErrorList) {
 	k := &o.Kubelet
@@ -66,14 +57,14 @@ func validateShutdown(o *Options) (errs field.ErrorList) {
 	} {
 		good := period.of.Duration == 0 || period.of.Duration >= time.Second
 		errs = append(errs, invalid(good, period.path, period.of.Duration.String(), "must be 0 or at least 1s")...)
-		on := period.of.Duration == 0 || follows(k, gateShutdown)
+		on := period.of.Duration == 0 || gateOn(k, gateShutdown)
 		errs = append(errs, invalid(on, period.path, period.of.Duration.String(), "needs the feature gate "+gateShutdown)...)
 	}
 	errs = append(errs, invalid(critical.Duration <= whole.Duration, field.NewPath("shutdownGracePeriodCriticalPods"),
 		critical.Duration.String(), "must not exceed shutdownGracePeriod, of which it is a part")...)
 	errs = append(errs, invalid(len(groups) == 0 || !given, path, len(groups),
 		"must not be given together with shutdownGracePeriod")...)
-	errs = append(errs, invalid(len(groups) == 0 || follows(k, gateShutdownByPriority), path, len(groups),
+	errs = append(errs, invalid(len(groups) == 0 || gateOn(k, gateShutdownByPriority), path, len(groups),
 		"needs the feature gate "+gateShutdownByPriority)...)
 	seen := map[int32]bool{}
 	for i, group := range groups {

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -250,7 +251,7 @@ func TestResolvedValues(t *testing.T) {
 	if c.Auth.Mode != AuthAlwaysAllow || !c.Auth.Anonymous {
 		t.Errorf("Auth = %+v, want what the file asks for", c.Auth)
 	}
-	if c.Process != (Process{LogFormat: "json", Verbosity: 4, OOMScore: -999, OpenFiles: 1_000_000}) {
+	if !reflect.DeepEqual(c.Process, Process{LogFormat: "json", Verbosity: 4, OOMScore: -999, OpenFiles: 1_000_000}) {
 		t.Errorf("Process = %+v, want json at 4", c.Process)
 	}
 	if c.Runtime.ImageEndpoint != "unix:///run/x.sock" {

@@ -86,7 +86,6 @@ var ignoredFlags = []ignoredFlag{
 	{"housekeeping-interval", "usage is measured when it is read", valued},
 	{"log-cadvisor-usage", noCadvisor, toggled},
 	{"machine-id-file", noCadvisor, valued},
-	{"runtime-cgroups", "the runtime stays in the cgroup in which it was started", valued},
 	{"storage-driver-buffer-duration", noCadvisor, valued},
 	{"storage-driver-db", noCadvisor, valued},
 	{"storage-driver-host", noCadvisor, valued},
@@ -94,7 +93,6 @@ var ignoredFlags = []ignoredFlag{
 	{"storage-driver-secure", noCadvisor, toggled},
 	{"storage-driver-table", noCadvisor, valued},
 	{"storage-driver-user", noCadvisor, valued},
-	{"vmodule", "one level holds for all files", valued},
 }
 
 // noCadvisor stands for flags of a library that upstream's kubelet has run by itself, and has given up in 1.37.

@@ -39,9 +39,13 @@ func validate(o *Options) error {
 		validateLogBudget(o),
 		validateCluster(o),
 		validateTracing(k),
+		validateFiles(k),
 		validateLock(o),
 		validateShutdown(o),
 		validateGates(k),
+		validateMemory(k),
+		validateSystem(k),
+		validateReserve(k),
 	)
 	errs = append(errs, metav1validation.ValidateLabels(o.NodeLabels, field.NewPath("--node-labels"))...)
 	errs = append(errs, metav1validation.ValidateLabels(o.fileLabels, field.NewPath("--node-labels-file"))...)

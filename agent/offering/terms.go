@@ -35,6 +35,7 @@ func (t Terms) Offer(f Facts) (offer.Offer, error) {
 	o.Capacity = f.Capacity(t.most(f))
 	var errs [3]error
 	o.Allocatable, errs[0] = t.Reserved.Allocatable(f.Machine, o.Capacity)
+	o.Memory = t.Reserved.Memory(o.Capacity)
 	o.AllPods, errs[1] = t.Reserved.AllPods(f.Machine, o.Capacity)
 	if t.Assign != nil && len(t.Assign.Topology) > 0 && !t.Assign.Topology.All().Equals(f.Online) {
 		o.Assign, errs[2] = t.rules()

@@ -15,8 +15,6 @@ import (
 	"sync/atomic"
 	"syscall"
 
-	"k8s.io/klog/v2"
-
 	"nodal/agent"
 	"nodal/agent/config"
 	"nodal/cmd/kubelet/command"
@@ -47,9 +45,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}
 	level := &verbosity{}
 	level.Set(int32(cfg.Process.Verbosity))
-	log := newLog(cfg.Process.LogFormat, &level.of, stderr)
+	log := newLog(cfg.Process, &level.of, stdout, stderr)
 	slog.SetDefault(log) // for what has no logger of its own
-	klog.SetSlogLogger(log)
+	followKlog(log, cfg.Process.Files)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	hangups := make(chan os.Signal, 1)
@@ -107,13 +105,4 @@ func (v *verbosity) Set(level int32) {
 	} else {
 		v.of.Set(slog.LevelInfo)
 	}
-}
-
-// newLog writes to stderr.
-func newLog(format string, level slog.Leveler, w io.Writer) *slog.Logger {
-	options := &slog.HandlerOptions{Level: level}
-	if format == "json" {
-		return slog.New(slog.NewJSONHandler(w, options))
-	}
-	return slog.New(slog.NewTextHandler(w, options))
 }

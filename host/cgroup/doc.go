@@ -27,6 +27,7 @@
 //	sweep.go         find and remove those of unknown pods
 //	clean.go         remove all of them
 //	reserved.go      cgroups of others
+//	move.go          processes that are moved
 //
 // Start reading at Tree.SetUp in tree.go.
 package cgroup

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"nodal/node/limit"
@@ -87,6 +88,21 @@ func write(file, value string) error {
 		return fmt.Errorf("write %q: %w", value, err)
 	}
 	return nil
+}
+
+// usage returns the bytes of memory that a cgroup uses, or zero if it does not say.
+func (m Mounts) usage(path string) int64 {
+	file := map[int]string{1: "memory.usage_in_bytes", 2: "memory.current"}[m.Version]
+	for _, t := range m.trees {
+		if !slices.Contains(t.controllers, "memory") {
+			continue
+		}
+		if text, err := os.ReadFile(filepath.Join(t.dir, path, file)); err == nil {
+			bytes, _ := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64) // a number, or the file is none
+			return bytes
+		}
+	}
+	return 0
 }
 
 // dirs returns the directories of a cgroup, in every tree where it has one.

@@ -55,6 +55,12 @@ func says(l limit.Limits, s setting) bool {
 	case "cpu":
 		return l.CPUShares > 0 && (s.file == "cpu.shares" || s.file == "cpu.weight")
 	case "memory":
+		switch s.file {
+		case "memory.min":
+			return l.MemoryMin > 0
+		case "memory.low", "memory.high":
+			return false
+		}
 		return l.Memory > 0
 	}
 	return l.Pids > 0

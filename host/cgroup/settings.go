@@ -16,6 +16,9 @@ func settings(version int, l limit.Limits) []setting {
 		return []setting{
 			{"cpu", "cpu.weight", decimal(weight(l.CPUShares))},
 			{"cpu", "cpu.max", bounded(l.CPUQuota, "max") + " " + decimal(period(l))},
+			{"memory", "memory.min", decimal(l.MemoryMin)},
+			{"memory", "memory.low", decimal(l.MemoryLow)},
+			{"memory", "memory.high", bounded(l.MemoryHigh, "max")},
 			{"memory", "memory.max", bounded(l.Memory, "max")},
 			{"pids", "pids.max", bounded(l.Pids, "max")},
 		}

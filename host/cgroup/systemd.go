@@ -71,6 +71,9 @@ func (s *systemd) hold(ctx context.Context, unit string, l limit.Limits) error {
 	if l.Memory > 0 {
 		given = append(given, s.memory(l))
 	}
+	if l.MemoryMin > 0 && s.version == 2 {
+		given = append(given, property{"MemoryMin", dbus.MakeVariant(uint64(l.MemoryMin))})
+	}
 	if l.Pids > 0 {
 		given = append(given, tasks(l))
 	}
@@ -89,12 +92,25 @@ func (s *systemd) stop(ctx context.Context, slice string) error {
 
 // properties translates limits into systemd's properties.
 func (s *systemd) properties(l limit.Limits) []property {
-	return []property{
+	all := []property{
 		s.cpu(l),
 		{"CPUQuotaPerSecUSec", boundless(perSecond(l))},
 		{"CPUQuotaPeriodUSec", dbus.MakeVariant(uint64(period(l)))},
 		s.memory(l),
 		tasks(l),
+	}
+	if s.version == 2 {
+		all = append(all, guard(l)...)
+	}
+	return all
+}
+
+// guard returns what is kept of a slice's memory, and from where on it is slowed down.
+func guard(l limit.Limits) []property {
+	return []property{
+		{"MemoryMin", dbus.MakeVariant(uint64(l.MemoryMin))},
+		{"MemoryLow", dbus.MakeVariant(uint64(l.MemoryLow))},
+		{"MemoryHigh", boundless(l.MemoryHigh)},
 	}
 }
 

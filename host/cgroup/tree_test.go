@@ -198,11 +198,123 @@ func TestBurstablePodsWeighAsMuchAsTheyRequest(t *testing.T) {
 	k.holds("/kubepods/burstable", limit.Limits{CPUShares: 1024})
 }
 
+// What the kernel keeps for a cgroup counts only as far as it keeps as much for those above.
+func TestTheClassesOfPodsKeepTheMemoryOfTheirPods(t *testing.T) {
+	const mebi = 1 << 20
+	best, burst, sure := podOf("u1", nil, nil), podOf("u2", amounts("1", "64Mi"), nil), podOf("u3", amounts("1", "32Mi"), amounts("1", "32Mi"))
+	tree := newTree(Config{Keep: true, Whole: limit.Limits{Memory: 1 << 30}})
+	has := func(what string, class name, want string) {
+		t.Helper()
+		if got := tree.shared(class).Guard(); got != want {
+			t.Errorf("%s: the cgroup has %q, want %q", what, got, want)
+		}
+	}
+	all, soft := tree.root, tree.root.child(burstable)
+	for _, pod := range []*corev1.Pod{best, burst, sure, burst} {
+		tree.note(pod.UID, entryOf(pod))
+	}
+	has("all pods", all, "memory.min=100663296 memory.low=67108864")
+	has("burstable pods", soft, "memory.low=67108864")
+	has("best effort", tree.root.child(bestEffort), "")
+	if guaranteed, low := tree.Kept(); guaranteed != 32*mebi || low != 64*mebi {
+		t.Errorf("guaranteed pods are kept %d bytes and burstable ones %d, want 32Mi and 64Mi", guaranteed, low)
+	}
+	tree.note(burst.UID, entryOf(podOf("u2", amounts("1", "16Mi"), nil)))
+	has("after a resize", soft, "memory.low=16777216")
+	tree.forget(burst.UID)
+	tree.forget(burst.UID)
+	has("once the pod is gone", soft, "")
+	has("all that are left", all, "memory.min=33554432")
+	tree.keep = false
+	has("a node that keeps nothing", all, "")
+}
+
+func TestAClassMayUseWhatTheBetterOnesLeave(t *testing.T) {
+	const mebi = 1 << 20
+	burst, sure := podOf("u2", amounts("1", "64Mi"), nil), podOf("u3", amounts("1", "32Mi"), amounts("1", "32Mi"))
+	for _, c := range []struct {
+		name             string
+		memory, percent  int64
+		burst, best, all int64
+	}{
+		{"nothing is reserved", 1024 * mebi, 0, 0, 0, 512 * mebi},
+		{"all of it", 1024 * mebi, 100, 992 * mebi, 928 * mebi, 512 * mebi},
+		{"half of it", 1024 * mebi, 50, 1008 * mebi, 976 * mebi, 512 * mebi},
+		{"more is requested than there is", 64 * mebi, 100, 32 * mebi, leastMemory, 512 * mebi},
+		{"a machine that does not tell its memory", 0, 100, 0, 0, 512 * mebi},
+	} {
+		tree := newTree(Config{Reserve: c.percent, Memory: c.memory, Whole: limit.Limits{Memory: 512 * mebi}})
+		for _, pod := range []*corev1.Pod{burst, sure} {
+			tree.note(pod.UID, entryOf(pod))
+		}
+		root := tree.root
+		got := [3]int64{tree.shared(root.child(burstable)).Memory, tree.shared(root.child(bestEffort)).Memory, tree.shared(root).Memory}
+		if want := [3]int64{c.burst, c.best, c.all}; got != want {
+			t.Errorf("%s: burstable, best-effort and all pods may use %v, want %v", c.name, got, want)
+		}
+	}
+}
+
+func TestReservedMemoryIsInTheKernel(t *testing.T) {
+	k := openTree(t)
+	whole := limit.Limits{CPUShares: 2048, Memory: 1 << 30}
+	tree, err := Open(t.Context(), Config{Mounts: k.mounts, Root: k.root, Whole: whole, Memory: 1 << 30, Reserve: 50}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.Tree = tree
+	sure := podOf("u-sure", amounts("1", "64Mi"), amounts("1", "64Mi"))
+	k.setUp(sure)
+	k.holds("/kubepods/burstable", limit.Limits{CPUShares: 2, Memory: 1<<30 - 32<<20})
+	k.holds("/kubepods/besteffort", limit.Limits{CPUShares: 2, Memory: 1<<30 - 32<<20})
+	if err := k.Hold(t.Context(), whole, 512<<20); err != nil {
+		t.Fatal(err)
+	}
+	k.holds("/kubepods/besteffort", limit.Limits{CPUShares: 2, Memory: 512<<20 - 32<<20})
+	if err := k.TearDown(t.Context(), sure.UID); err != nil {
+		t.Error(err)
+	}
+	k.holds("/kubepods/burstable", limit.Limits{CPUShares: 2, Memory: 512 << 20})
+}
+
+func TestKeptMemoryIsInTheKernel(t *testing.T) {
+	burst, sure := podOf("u-burst", amounts("1", "64Mi"), nil), podOf("u-sure", amounts("1", "32Mi"), amounts("1", "32Mi"))
+	k := openTree(t)
+	if k.mounts.Version != 2 {
+		t.Skip("version 1 of cgroups keeps no memory")
+	}
+	whole := limit.Limits{CPUShares: 2048, Memory: 1 << 30}
+	open := func(keep bool, pods ...*corev1.Pod) {
+		t.Helper()
+		tree, err := Open(t.Context(), Config{Mounts: k.mounts, Root: k.root, Whole: whole, Keep: keep}, pods)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k.Tree = tree
+	}
+	rules := limit.Rules{Memory: limit.Memory{Keep: true}}
+	open(true)
+	for _, pod := range []*corev1.Pod{burst, sure} {
+		if err := k.SetUp(t.Context(), pod, limit.OfPod(pod, rules)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kept := whole
+	kept.MemoryMin, kept.MemoryLow = 96<<20, 64<<20
+	k.holds("/kubepods", kept)
+	k.holds("/kubepods/burstable", limit.Limits{CPUShares: 1024, MemoryLow: 64 << 20})
+	k.holds("/kubepods/burstable/podu-burst", limit.OfPod(burst, rules))
+	k.holds("/kubepods/podu-sure", limit.OfPod(sure, rules))
+	open(false, burst, sure)
+	k.holds("/kubepods", whole)
+	k.holds("/kubepods/burstable", limit.Limits{CPUShares: 1024})
+}
+
 func TestAllPodsTogetherAreHeldToOtherLimits(t *testing.T) {
 	k := openTree(t)
 	k.holds("/kubepods", limit.Limits{CPUShares: 2048, Memory: 1 << 30})
 	less := limit.Limits{CPUShares: 1024, Memory: 1 << 29}
-	if err := k.Hold(t.Context(), less); err != nil {
+	if err := k.Hold(t.Context(), less, 0); err != nil {
 		t.Fatal(err)
 	}
 	k.holds("/kubepods", less)

@@ -139,6 +139,7 @@ func inspectedContainer(s *runtimeapi.ContainerStatus) node.Container {
 		LogPath:    s.GetLogPath(),
 		Grace:      spec.GraceOf(s.GetAnnotations()),
 		Hooked:     spec.HookedOf(s.GetAnnotations()),
+		Guard:      spec.GuardOf(s.GetResources().GetLinux()),
 		User:       userOf(s.GetUser().GetLinux()),
 		StopSignal: spec.SignalOf(s.GetStopSignal()),
 		Mounts:     mountsOf(s.GetMounts()),

@@ -6,7 +6,6 @@ import (
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
-	"nodal/host/cri/spec"
 	"nodal/node"
 )
 
@@ -21,7 +20,7 @@ func (c containers) resize(ctx context.Context, a node.ResizeContainer) error {
 	}
 	_, err := c.conn.runtime.UpdateContainerResources(ctx, &runtimeapi.UpdateContainerResourcesRequest{
 		ContainerId: a.ID,
-		Linux:       spec.Resources(a.Limits),
+		Linux:       c.Node().Machine.Changed(a.Limits),
 	})
 	if err != nil {
 		return judge(err, reasonResize, "resize container "+a.Container)

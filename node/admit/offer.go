@@ -92,6 +92,12 @@ func (r Reserved) AllPods(m Machine, capacity corev1.ResourceList) (limit.Limits
 	}, err
 }
 
+// Memory returns the bytes that are not reserved for other programs. What eviction keeps free is part of them.
+func (r Reserved) Memory(capacity corev1.ResourceList) int64 {
+	left, _ := Left(capacity, r.programs()...) // AllPods and Allocatable tell of a fault
+	return left.Memory().Value()
+}
+
 // programs lists what is reserved for other programs than pods.
 func (r Reserved) programs() []Reservation {
 	return []Reservation{{Setting: "kubeReserved", List: r.Kube}, {Setting: "systemReserved", List: r.System}}

@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -18,6 +19,10 @@ type Limits struct {
 	Pids      int64  `json:"Pids"`
 	CPUs      string `json:"CPUs"` // of a container: those that it may run on, as the kernel lists them
 	Mems      string `json:"Mems"` // of a container: NUMA nodes whose memory it may use
+
+	MemoryMin  int64 `json:"MemoryMin"`  // bytes that the kernel never takes away
+	MemoryLow  int64 `json:"MemoryLow"`  // bytes that it takes away last
+	MemoryHigh int64 `json:"MemoryHigh"` // bytes from which on it slows the processes down
 }
 
 // Rules holds the settings of the node's owner for all pods.
@@ -25,6 +30,8 @@ type Rules struct {
 	CPUPeriod int64 // microseconds; zero means DefaultCPUPeriod
 	NoQuota   bool  // a CPU limit bounds nothing
 	Pids      int64 // of each pod; zero means no bound
+	OwnQuota  bool  // a CPU limit also bounds containers that have CPUs of their own
+	Memory    Memory
 }
 
 // The kernel's and Kubernetes' numbers for CPU time.
@@ -64,6 +71,11 @@ func OfPod(pod *corev1.Pod, rules Rules) Limits {
 	if boundMemory {
 		limits.Memory = limit.Memory().Value()
 	}
+	class := Class(pod)
+	limits.keep(class, request.Memory().Value(), rules.Memory)
+	if resources.IsPodLevelResourcesSet(pod) {
+		limits.MemoryHigh = rules.Memory.high(class, request.Memory().Value(), limits.Memory)
+	}
 	return limits
 }
 
@@ -85,6 +97,9 @@ func OfContainer(pod *corev1.Pod, c *corev1.Container, rules Rules) Limits {
 	}
 	limits := Limits{CPUShares: CPUShares(request.MilliValue()), Memory: memory.Value()}
 	limits.setQuota(cpu.MilliValue(), rules)
+	class, asked := Class(pod), c.Resources.Requests.Memory().Value()
+	limits.keep(class, asked, rules.Memory)
+	limits.MemoryHigh = rules.Memory.high(class, asked, cmp.Or(limits.Memory, rules.Memory.Allocatable))
 	return limits
 }
 
@@ -122,10 +137,10 @@ func CPUShares(milli int64) int64 {
 // MilliCPU converts CPU shares back into thousandths of a CPU.
 func MilliCPU(shares int64) int64 { return (shares*milliPerCPU + sharesPerCPU - 1) / sharesPerCPU }
 
-// Requested returns the CPU request of a pod in thousandths.
-func Requested(pod *corev1.Pod) int64 {
+// Requested returns what a pod requests: CPU in thousandths, and bytes of memory.
+func Requested(pod *corev1.Pod) (cpu, memory int64) {
 	request := resources.PodRequests(pod, resources.PodResourcesOptions{})
-	return request.Cpu().MilliValue()
+	return request.Cpu().MilliValue(), request.Memory().Value()
 }
 
 // String names the bounds: "shares=512 cpu=50000/100000 memory=134217728 pids=4096".
@@ -146,12 +161,16 @@ func (l Limits) String() string {
 	if l.Mems != "" {
 		parts = append(parts, "mems="+l.Mems)
 	}
+	if guard := l.Guard(); guard != "" {
+		parts = append(parts, guard)
+	}
 	return strings.Join(parts, " ")
 }
 
-// Amounts returns the limits without the CPUs and NUMA nodes that they hold on.
+// Amounts returns the limits without what depends on the machine and its other pods: the CPUs and NUMA nodes that they
+// hold on, and where memory is slowed down.
 func (l Limits) Amounts() Limits {
-	l.CPUs, l.Mems = "", ""
+	l.CPUs, l.Mems, l.MemoryHigh = "", "", 0
 	return l
 }
 
@@ -167,6 +186,8 @@ func (l Limits) Over(other Limits) Limits {
 		CPUShares: max(l.CPUShares, other.CPUShares),
 		CPUQuota:  wider(l.CPUQuota, other.CPUQuota), CPUPeriod: max(l.CPUPeriod, other.CPUPeriod),
 		Memory: wider(l.Memory, other.Memory), Pids: wider(l.Pids, other.Pids),
+		MemoryMin: max(l.MemoryMin, other.MemoryMin), MemoryLow: max(l.MemoryLow, other.MemoryLow),
+		MemoryHigh: wider(l.MemoryHigh, other.MemoryHigh),
 	}
 }
 

@@ -15,6 +15,7 @@ type Offer struct {
 	admit.Node               // what pods are admitted by
 	Assign     *assign.Rules // by which CPUs are handed out; nil if none are
 	AllPods    limit.Limits  // of all pods together
+	Memory     int64         // bytes that are not reserved for other programs
 }
 
 // Board shows the node's offer. Its methods may be called from any goroutine.

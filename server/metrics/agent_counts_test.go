@@ -33,6 +33,7 @@ func busyAgent() *Agent {
 	a.requests.inFlight.WithLabelValues("", "", "", "").Inc()
 	a.Taken(&node.Pod{Object: &corev1.Pod{}, Refused: &node.Refusal{Reason: "OutOfpods"}})
 	a.Assigns(twoCPUs)
+	a.Keeps(func() (int64, int64) { return 1 << 30, 1 << 20 })
 	a.Worked("sync", time.Second)
 	a.Evicted("emptydirfs.limit")
 	a.Relieved("memory.available", time.Second)

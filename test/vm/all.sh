@@ -6,7 +6,7 @@ set -uo pipefail
 cd "$(dirname "$0")/../.."
 status=0 part=${PART:-1/1}
 limits='PodsOfEachClass|APodIsHeld|PodsDoNotGetReserved|LimitsOf|GuaranteedContainers|CPUsAndMemory|ResourcesChange|PodsGetHugePages'
-limits+='|StatsAre|ContainersSwap|OutOfMemory|RuntimeClasses|ContainersAreConfined|PodsWithTheirOwnUser'
+limits+='|TheKernelKeepsTheMemory|StatsAre|ContainersSwap|OutOfMemory|RuntimeClasses|ContainersAreConfined|PodsWithTheirOwnUser'
 lives='DeletionLeavesNothing|DeletionGoesOn|KilledAgent|KilledRuntime|KilledContainer|PodsOfAnotherKubelet|APodWithATask'
 test/phase.sh "cgroup v2, made by the runtime" \
   test/vm/tests.sh --part "$part" host/cgroup test/conformance test/noderuntime test/dist:TestOneFile test/e2e || status=1

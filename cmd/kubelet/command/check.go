@@ -6,15 +6,18 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"os/signal"
 	"strings"
 	"syscall"
 	"text/tabwriter"
 	"time"
 
+	"nodal/agent/cgroups"
 	"nodal/agent/config"
 	"nodal/agent/ownruntime"
 	"nodal/agent/state"
+	"nodal/host/cgroup"
 	"nodal/host/cri"
 	"nodal/host/journal"
 	hostruntime "nodal/host/runtime"
@@ -32,6 +35,7 @@ func runCheck(args []string, c Console) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	settings := append(checkSettings(cfg), checkRunning(ctx, cfg)...)
+	settings = append(settings, checkCgroups(cfg)...)
 	settings = append(settings, checkKey(ctx, cfg.Dirs, cfg.Secrets))
 	if cfg.Runtime.Endpoint != "" {
 		return report(append(settings, checkEndpoint(ctx, cfg.Runtime)), c.Out)
@@ -41,8 +45,20 @@ func runCheck(args []string, c Console) int {
 }
 
 // checkSettings returns the settings that have no effect here, and the rights that they give to every caller.
-func checkSettings(cfg *config.Config) (all []hostruntime.Finding) {
-	for _, w := range config.Warnings(cfg) {
+func checkSettings(cfg *config.Config) []hostruntime.Finding { return found(config.Warnings(cfg)) }
+
+// checkCgroups returns the settings that this machine's cgroups keep from their effect.
+func checkCgroups(cfg *config.Config) []hostruntime.Finding {
+	mounts, err := cgroup.FindMounts()
+	if err != nil {
+		return nil // other findings tell of a machine without cgroups
+	}
+	release, _ := os.ReadFile("/proc/sys/kernel/osrelease")
+	return found(cgroups.Unkept(cfg.Cgroups, mounts.Version, strings.TrimSpace(string(release))))
+}
+
+func found(warnings []config.Warning) (all []hostruntime.Finding) {
+	for _, w := range warnings {
 		all = append(all, hostruntime.Finding{Name: w.Setting, Problem: w.Problem, Remedy: w.Remedy})
 	}
 	return all

@@ -38,7 +38,7 @@ func TestCheckNamesSettingsThatAreNotHonoured(t *testing.T) {
 		"--anonymous-auth", "--authorization-mode=AlwaysAllow",
 	}, Console{nil, &out, &says})
 	for _, want := range []string{
-		"warning  hairpinMode  has no effect: the configuration of the pod network decides; leave it out",
+		"warning  hairpinMode  has no effect: on the node's own network pods reach themselves",
 		"warning  access       every caller that reaches the port is admin",
 	} {
 		if !strings.Contains(out.String(), want) {

@@ -31,5 +31,6 @@ type Machine struct {
 	Swap          limit.Swap          // that containers may use
 	SwapLimits    bool                // the kernel can hold containers to that
 	OOMGroup      bool                // out of memory ends a container as a whole; needs cgroup v2
+	Guards        bool                // the kernel can keep memory and slow processes down; needs cgroup v2
 	Throttles     []string            // where its processors report heat, which is hidden from containers
 }

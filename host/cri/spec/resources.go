@@ -21,13 +21,61 @@ func (m Machine) resources(run Run) *runtimeapi.LinuxContainerResources {
 	if m.OOMGroup {
 		resources.Unified["memory.oom.group"] = "1"
 	}
+	for _, s := range guard(run.Limits) {
+		if s.bytes > 0 {
+			resources.Unified[s.file] = s.value()
+		}
+	}
 	if m.SwapLimits {
 		resources.Unified["memory.swap.max"] = strconv.FormatInt(m.Swap.Of(pod, c, m.Memory), 10)
 	}
 	return resources
 }
 
-// Resources translates the limits that may change while a container runs.
+// Changed translates the limits of a running container. It also takes back what kept or slowed its memory before.
+func (m Machine) Changed(limits limit.Limits) *runtimeapi.LinuxContainerResources {
+	resources := Resources(limits)
+	if m.Guards {
+		resources.Unified = map[string]string{}
+		for _, s := range guard(limits) {
+			resources.Unified[s.file] = s.value()
+		}
+	}
+	return resources
+}
+
+// bound is a value for one of the kernel's files of cgroup v2.
+type bound struct {
+	file  string
+	bytes int64
+	none  string // the kernel's word for no such bound
+}
+
+func (b bound) value() string {
+	if b.bytes == 0 {
+		return b.none
+	}
+	return strconv.FormatInt(b.bytes, 10)
+}
+
+func guard(limits limit.Limits) [3]bound {
+	return [...]bound{
+		{"memory.min", limits.MemoryMin, "0"}, {"memory.low", limits.MemoryLow, "0"}, {"memory.high", limits.MemoryHigh, "max"},
+	}
+}
+
+// GuardOf reads back how a container's memory is guarded, as the runtime reports it; see limit.Limits.Guard.
+func GuardOf(resources *runtimeapi.LinuxContainerResources) string {
+	bytes := func(file string) int64 {
+		n, _ := strconv.ParseInt(resources.GetUnified()[file], 10, 64) // "max" and nothing are no bounds
+		return n
+	}
+	return limit.Limits{
+		MemoryMin: bytes("memory.min"), MemoryLow: bytes("memory.low"), MemoryHigh: bytes("memory.high"),
+	}.Guard()
+}
+
+// Resources translates the limits that every kernel may change while a container runs.
 func Resources(limits limit.Limits) *runtimeapi.LinuxContainerResources {
 	return &runtimeapi.LinuxContainerResources{
 		CpuShares:          limits.CPUShares,

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"maps"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -76,6 +77,46 @@ func TestSwapIsLimitedWhereTheKernelCan(t *testing.T) {
 	machine.SwapLimits = true
 	if got := machine.resources(runOf(pod)).Unified["memory.swap.max"]; got != "536870912" {
 		t.Errorf("memory.swap.max is %q, want an eighth of the swap", got)
+	}
+}
+
+func TestOnlyWhatIsKeptOfANewContainersMemoryIsNamed(t *testing.T) {
+	run := runOf(specPod(nil))
+	run.Limits = limit.Limits{MemoryLow: 64 << 20, MemoryHigh: 96 << 20}
+	got := Machine{Guards: true}.resources(run).Unified
+	if want := map[string]string{"memory.low": "67108864", "memory.high": "100663296"}; !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	run.Limits = limit.Limits{}
+	if got := (Machine{Guards: true}).resources(run).Unified; len(got) != 0 {
+		t.Errorf("without a guard: got %v, want nothing", got)
+	}
+}
+
+func TestAChangeTakesBackWhatWasKept(t *testing.T) {
+	limits := limit.Limits{CPUShares: 2, MemoryMin: 4096}
+	want := map[string]string{"memory.min": "4096", "memory.low": "0", "memory.high": "max"}
+	if got := (Machine{Guards: true}).Changed(limits).Unified; !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if got := (Machine{}).Changed(limits).Unified; len(got) != 0 {
+		t.Errorf("on version 1 of cgroups: got %v, want nothing", got)
+	}
+}
+
+func TestTheGuardOfAContainersMemoryIsReadBack(t *testing.T) {
+	for _, limits := range []limit.Limits{{}, {MemoryMin: 1}, {MemoryLow: 1 << 20, MemoryHigh: 1 << 21}} {
+		run := runOf(specPod(nil))
+		run.Limits = limits
+		machine := Machine{Guards: true, OOMGroup: true}
+		for _, written := range []*runtimeapi.LinuxContainerResources{machine.resources(run), machine.Changed(limits)} {
+			if got := GuardOf(written); got != limits.Guard() {
+				t.Errorf("got %q of %v, want %q", got, written, limits.Guard())
+			}
+		}
+	}
+	if got := GuardOf(nil); got != "" {
+		t.Errorf("from a runtime that reports nothing: got %q, want nothing", got)
 	}
 }
 
