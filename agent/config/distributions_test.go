@@ -15,24 +15,17 @@ func TestConfigurationsOfDistributionsAreHonoured(t *testing.T) {
 	}{
 		{"kubeadm", nil, nil},
 		{"eks", nil, []string{
+			"featureGates[DynamicResourceAllocation]", // claims are not prepared
 			"hairpinMode",     // the pod network's configuration decides
 			"tlsCipherSuites", // Go does not let its callers choose suites of TLS 1.3
 		}},
-		{"gke", nil, []string{
+		{"gke", []string{"--max-pods=110"}, []string{
 			"kernelMemcgNotification", // always so
 		}},
-		{"k3s", nil, []string{
-			"kubeletCgroups", // no process is moved
-		}},
-		{"talos", nil, []string{
-			"kubeletCgroups", // no process is moved
-			"systemCgroups",  // no process is moved
-		}},
-		{"kubespray", []string{"--runtime-cgroups=/system.slice/containerd.service"}, []string{
-			"--runtime-cgroups", // no process is moved
-		}},
+		{"k3s", []string{"--read-only-port=0", "--runtime-cgroups=/k3s"}, nil},
+		{"talos", nil, nil},
+		{"kubespray", []string{"--runtime-cgroups=/system.slice/containerd.service"}, nil},
 		{"openshift", nil, []string{
-			"systemCgroups",   // no process is moved
 			"tlsCipherSuites", // Go does not let its callers choose suites of TLS 1.3
 		}},
 	} {
