@@ -195,7 +195,7 @@ func (a *agent) newRelief(events *store.Events) *evict.Relief {
 	}
 	return &evict.Relief{
 		Store: a.store, Pressures: measured, Figures: measured, Images: measured, Scarce: a.loop.SetScarce,
-		Events: events, Log: slog.New(slog.DiscardHandler), Clock: clock,
+		MaxGrace: func() time.Duration { return 0 }, Events: events, Log: slog.New(slog.DiscardHandler), Clock: clock,
 	}
 }
 
