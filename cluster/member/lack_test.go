@@ -176,6 +176,7 @@ func TestAPodFollowsItsObjects(t *testing.T) {
 		p.queue.Add(types.NamespacedName{Namespace: "default", Name: "web"})
 		go p.queue.Work(ctx, p.log, "again", p.carry)
 		time.Sleep(time.Minute)
+		synctest.Wait() // what the queue has written is there to be read
 		if got := delivered.at.Sub(asked); got < slow || got > slow+time.Second {
 			t.Errorf("the node got the pod after %s, want it right after its token, which came after %s", got, slow)
 		}
