@@ -16,7 +16,7 @@ func TestAnUnknownParameterChangesNothing(t *testing.T) {
 	for _, c := range []struct{ name, method, path, text string }{
 		{"a condition with a typing error", "DELETE", web + "?UID=uid-9", `query parameter \"UID\" is none of [gracePeriodSeconds uid`},
 		{"what upstream's API server has", "DELETE", web + "?dryRun=All", "dryRun"},
-		{"a path without parameters", "GET", web + "?x=1", `query parameter \"x\": this path takes none`},
+		{"a path without parameters", "GET", "/v1/node?x=1", `query parameter \"x\": this path takes none`},
 		{"what the path says already", "GET", "/v1/namespaces/default/pods?namespace=other", `\"namespace\" is none of [labelSelector fieldSelector]`},
 		{"a condition on a bundle", "DELETE", "/v1/manifests?unchangedsince=0", `\"unchangedsince\" is none of [gracePeriodSeconds unchangedSince]`},
 		{"a list", "GET", "/v1/pods?labelselector=app%3Dother", "labelselector"},

@@ -19,7 +19,7 @@ func (s *stage) newRelief() *evict.Relief {
 	clock := func() time.Time { return s.now }
 	return &evict.Relief{
 		Store: s.store, Pressures: shortage{s}, Figures: plenty{}, Images: plenty{}, Scarce: func(on bool) { s.scarce = on },
-		Events: s.events, Log: slog.New(slog.DiscardHandler), Clock: clock,
+		MaxGrace: func() time.Duration { return 0 }, Events: s.events, Log: slog.New(slog.DiscardHandler), Clock: clock,
 	}
 }
 
