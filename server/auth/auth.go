@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -37,7 +38,8 @@ type Config struct {
 type Authenticator struct {
 	cfg      Config
 	files    atomic.Pointer[Files]
-	moved    chan struct{} // signals Watch that files have others' names
+	served   atomic.Pointer[reread[tls.Certificate]] // what the TLS port shows; nil without one
+	moved    chan struct{}                           // signals Watch that files have others' names
 	log      *slog.Logger
 	audit    Auditor
 	pace     pace

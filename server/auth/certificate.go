@@ -168,6 +168,7 @@ func (a *Authenticator) TLS(base *tls.Config) (*tls.Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	a.served.Store(serving)
 	if base == nil {
 		base = &tls.Config{}
 	}

@@ -22,6 +22,9 @@ func (a *Authenticator) Exchange(f Files) (use func(), err error) {
 	}
 	return func() {
 		a.files.Store(&f)
+		if serving := a.served.Load(); serving != nil {
+			serving.outdate()
+		}
 		a.reconsider()
 		select {
 		case a.moved <- struct{}{}:

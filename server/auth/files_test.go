@@ -57,7 +57,9 @@ func TestOtherFilesTakeThePlaceOfThoseBefore(t *testing.T) {
 	if own == "alice" {
 		t.Fatal("the node's own certificate is alice's")
 	}
-	eventually(t, "the other certificate", func() bool { return served() == "alice" })
+	if got := served(); got != "alice" {
+		t.Errorf("the certificate of %s is served, want that of the other file at once", got)
+	}
 	if use, err = f.Exchange(Files{f.material.CertFile, f.material.KeyFile, ""}); err != nil {
 		t.Fatal(err)
 	}
