@@ -224,8 +224,9 @@ func (n *node) emptyVolumes() {
 	n.t.Helper()
 	const kind = `; df v | tail -1 | awk '{print $1 == "tmpfs"}'`
 	for medium, tmpfs := range map[string]string{"": "0\n", "Memory": "1\n"} {
+		mode := map[string]string{"": "777\n", "Memory": "1777\n"}[medium] // the kernel gives a tmpfs the sticky bit
 		volume := "emptyDir: {" + strings.TrimPrefix(option("medium", medium), ", ") + "}"
-		looks := []look{{v: volume, script: "stat -c %a v" + kind, want: "777\n" + tmpfs}}
+		looks := []look{{v: volume, script: "stat -c %a v" + kind, want: mode + tmpfs}}
 		for as, uid := range map[string]string{"": "0", nobody: "1000"} {
 			for _, mode := range []string{"644", "666", "777"} {
 				looks = append(looks, look{

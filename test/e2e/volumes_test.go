@@ -163,7 +163,7 @@ func (n *node) wantVolumes(host string) {
 	n.t.Helper()
 	for _, c := range []struct{ container, script, want string }{
 		{"main", "cat /data/file /memory/file /host/file", "made\nkept\nhost\n"},
-		{"main", "stat -c %a /data /memory", "777\n777\n"},
+		{"main", "stat -c %a /data /memory", "777\n1777\n"},
 		{"main", "df -k /memory | tail -1 | awk '{print $2}'", "4096\n"},
 		{"main", "touch /memory/x 2>/dev/null; echo $?", "1\n"},
 		{"main", "cat /settings/mode; stat -Lc ' %a %u:%g' /settings/mode; touch /settings/x 2>/dev/null; echo $?", "fast 644 0:0\n1\n"},
