@@ -67,29 +67,18 @@ var upstreamEvents = map[nodev1.WatchType]podsv1alpha1.EventType{
 func (s *upstreamPods) WatchPods(
 	_ *podsv1alpha1.WatchPodsRequest, stream grpc.ServerStreamingServer[podsv1alpha1.WatchPodsEvent],
 ) error {
-	return follow(stream.Context(), subject[store.View]{
-		present: func() ([]item[store.View], int64) {
-			views, revision := s.store.Views()
-			return podItems(views), revision
-		},
-		since: func(revision int64) ([]item[store.View], int64, error) {
-			views, now, err := s.store.Since(revision)
-			return podItems(views), now, err
-		},
-		matches: func(store.View) bool { return true },
-		mayHave: func(node.ObjectRef) bool { return true },
-		changed: s.store.Changed,
-		send: func(kind nodev1.WatchType, v *store.View, _ int64) error {
-			event := &podsv1alpha1.WatchPodsEvent{Type: upstreamEvents[kind]}
-			if v != nil {
-				var err error
-				if event.Pod, err = s.encode(*v); err != nil {
-					return err
-				}
+	pods := allPods(s.store)
+	pods.send = func(kind nodev1.WatchType, v *store.View, _ int64) error {
+		event := &podsv1alpha1.WatchPodsEvent{Type: upstreamEvents[kind]}
+		if v != nil {
+			var err error
+			if event.Pod, err = s.encode(*v); err != nil {
+				return err
 			}
-			return stream.Send(event)
-		},
-	}, 0, s.stopped)
+		}
+		return stream.Send(event)
+	}
+	return follow(stream.Context(), pods, 0, s.stopped)
 }
 
 // encode returns the pod as upstream's protobuf.
