@@ -27,7 +27,8 @@ test/phase.sh "fuzz, for a moment" test/fuzz.sh each 5 | tee -a .cache/tests.log
 test/phase.sh "the same on cgroup v2, in small" test/vm/smoke.sh | tee -a .cache/tests.log || status=1
 test/phase.sh "nothing left behind" .cache/leaks check .cache/before.json || status=1
 # Print the failures, and the count as the last line, where a reader looks for it.
-awk '/^failed: / { on = 1 } !/^(failed: |        )/ { on = 0 } on' .cache/tests.log
+awk '/^(failed: |no test that passed showed )/ { on = 1 } !/^(failed: |no test that passed showed |        )/ { on = 0 } on' .cache/tests.log
+grep '^== .*: FAILED in ' .cache/tests.log
 awk '/^[0-9]+ passed, / { passed += $1; failed += $3; skipped += $5 }
   END { printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped }' .cache/tests.log
 exit $status
