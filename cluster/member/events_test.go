@@ -173,7 +173,7 @@ func TestOwnEventsDelayOthersOnlyBriefly(t *testing.T) {
 			return 0, nil, r.Context().Err()
 		})
 		began := time.Now()
-		e.inform(t.Context(), "Starting", "")
+		e.inform(t.Context(), false, "Starting", "")
 		if took := time.Since(began); took > reportTimeout {
 			t.Errorf("it took %s, want at most %s", took, reportTimeout)
 		}

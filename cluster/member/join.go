@@ -22,7 +22,7 @@ type nodeObject struct {
 	cluster  *cluster
 	node     nodev1.NodeServiceClient
 	imagesOf nodev1.ImagesServiceClient
-	inform   func(ctx context.Context, reason, message string) // sends an event of the node
+	inform   func(ctx context.Context, warning bool, reason, message string) // sends an event of the node
 	log      *slog.Logger
 	now      func() time.Time
 
@@ -31,6 +31,7 @@ type nodeObject struct {
 	sentAt    time.Time
 	given     map[string]string // the labels that the Node object last got; nil before the first time
 	addressed bool              // the Node object has addresses
+	cordoned  bool              // the Node object takes no pods
 	images    []corev1.ContainerImage
 	imagesAt  time.Time
 }
@@ -129,16 +130,36 @@ func (n *nodeObject) create(ctx context.Context, info *nodev1.GetNodeResponse) e
 	return nil
 }
 
-// announce stores the status that the cluster has now, and sends an event for each condition that has changed.
+// announce stores the status that the cluster has now, and sends an event for each condition that has changed, and if the
+// machine has booted since the last status.
 func (n *nodeObject) announce(ctx context.Context, status corev1.NodeStatus) {
+	if was, is := n.sent.NodeInfo.BootID, status.NodeInfo.BootID; was != "" && was != is {
+		n.inform(ctx, true, "Rebooted", fmt.Sprintf("Node %s has been rebooted, boot id: %s", n.config.NodeName, is))
+	}
 	for _, c := range status.Conditions {
 		same := func(b corev1.NodeCondition) bool { return b.Type == c.Type && b.Status == c.Status }
 		if reason := reasonOf(c); reason != "" && !slices.ContainsFunc(n.sent.Conditions, same) {
-			n.inform(ctx, reason, fmt.Sprintf("Node %s status is now: %s", n.config.NodeName, reason))
+			n.tellState(ctx, reason)
 		}
 	}
 	n.sent, n.sentAt = status, n.now()
 	n.addressed = n.addressed || len(status.Addresses) > 0
+}
+
+// tellState sends an event about the node's state, in upstream's words.
+func (n *nodeObject) tellState(ctx context.Context, reason string) {
+	n.inform(ctx, false, reason, fmt.Sprintf("Node %s status is now: %s", n.config.NodeName, reason))
+}
+
+// tellCordon sends an event when the node was cordoned, or takes pods again.
+func (n *nodeObject) tellCordon(ctx context.Context, cordoned bool) {
+	switch {
+	case cordoned && !n.cordoned:
+		n.tellState(ctx, "NodeNotSchedulable")
+	case !cordoned && n.cordoned:
+		n.tellState(ctx, "NodeSchedulable")
+	}
+	n.cordoned = cordoned
 }
 
 // remember replaces the stored conditions by those that the cluster shows. The next update then sends a condition
@@ -188,7 +209,7 @@ func differing(wanted, found map[string]string) map[string]string {
 
 // run keeps the status of the Node object true until the context ends.
 func (n *nodeObject) run(ctx context.Context) {
-	n.inform(ctx, "Starting", "Starting kubelet.")
+	n.inform(ctx, false, "Starting", "Starting kubelet.")
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		once, cancel := context.WithTimeout(ctx, n.config.StatusEvery)
 		defer cancel()
@@ -212,6 +233,7 @@ func (n *nodeObject) update(ctx context.Context) error {
 	}
 	if !gone {
 		n.remember(found)
+		n.tellCordon(ctx, found.Spec.Unschedulable)
 		if err := n.subnets.tell(ctx, found.Spec.PodCIDRs); err != nil {
 			n.log.Warn("the node does not use the subnets of its pods yet", "subnets", found.Spec.PodCIDRs, "err", err)
 		}

@@ -94,7 +94,7 @@ func placed(t *testing.T, config Config, found *corev1.Node, code int) (p *nodeO
 	config.NodeName, config.Register = "n", true
 	p = &nodeObject{config: config, cluster: server.dial(t), node: node, imagesOf: node, log: slog.New(slog.DiscardHandler), now: time.Now}
 	p.subnets = &subnets{nodeName: "n", cluster: p.cluster, board: config.Board}
-	p.inform = func(_ context.Context, reason, _ string) { *told = append(*told, reason) }
+	p.inform = func(_ context.Context, _ bool, reason, _ string) { *told = append(*told, reason) }
 	return p, written, told
 }
 
@@ -205,6 +205,26 @@ func TestWhatTurnsOnANodeIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	if want := []string{"NodeReady", "NodeHasNoDiskPressure", "NodeNotReady"}; !slices.Equal(*told, want) {
+		t.Errorf("told %q, want %q", *told, want)
+	}
+}
+
+func TestARebootAndACordonAreTold(t *testing.T) {
+	found := &corev1.Node{Status: corev1.NodeStatus{
+		NodeInfo:   corev1.NodeSystemInfo{BootID: "first"},
+		Conditions: []corev1.NodeCondition{{Type: "Ready", Status: "True"}, {Type: "DiskPressure", Status: "False"}},
+	}}
+	p, _, told := placed(t, Config{StatusAtMost: time.Hour}, found, http.StatusOK)
+	p.node.(described).info.BootId = "second"
+	if err := errors.Join(p.register(t.Context()), p.update(t.Context()), p.update(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	for _, found.Spec.Unschedulable = range []bool{true, true, false, false} {
+		if err := p.update(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := []string{"Rebooted", "NodeNotSchedulable", "NodeSchedulable"}; !slices.Equal(*told, want) {
 		t.Errorf("told %q, want %q", *told, want)
 	}
 }

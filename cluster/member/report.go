@@ -37,8 +37,12 @@ func (r reporter) warn(ctx context.Context, pod *corev1.Pod, reason, message str
 }
 
 // inform reports an event of the node.
-func (r reporter) inform(ctx context.Context, reason, message string) {
-	r.report(ctx, &nodev1.Event{Reason: reason, Message: message})
+func (r reporter) inform(ctx context.Context, warning bool, reason, message string) {
+	kind := nodev1.EventType_EVENT_TYPE_NORMAL
+	if warning {
+		kind = nodev1.EventType_EVENT_TYPE_WARNING
+	}
+	r.report(ctx, &nodev1.Event{Type: kind, Reason: reason, Message: message})
 }
 
 // reportTimeout bounds the time for an event of our own, so that the caller can go on.

@@ -126,7 +126,7 @@ func (m *Machine) GoDown(cause string) (ended <-chan struct{}) {
 
 // report adds an event of the node, in Kubernetes' words.
 func (m *Machine) report(message string) {
-	m.Report(node.Event{Time: m.Clock(), Reason: node.NodeShutdown, Message: message})
+	m.Report(node.Event{Time: m.Clock(), Reason: "Shutdown", Message: message})
 }
 
 // wake has Run decide again.

@@ -118,7 +118,7 @@ func TestAShutdownEndsPodsAndIsCalledOff(t *testing.T) {
 	if b.Down() || b.resumed != 1 || !b.shelf.times.End.Equal(b.now) {
 		t.Errorf("down %t, resumed %d times, ended at %s", b.Down(), b.resumed, b.shelf.times.End)
 	}
-	if want := "NodeShutdown: Shutdown manager detected shutdown cancellation"; b.events[len(b.events)-1] != want {
+	if want := "Shutdown: Shutdown manager detected shutdown cancellation"; b.events[len(b.events)-1] != want {
 		t.Errorf("the events are %q, want %q last", b.events, want)
 	}
 }
