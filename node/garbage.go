@@ -1,6 +1,13 @@
 package node
 
-import "time"
+import (
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
 
 // GarbageKind says what a piece of garbage is.
 type GarbageKind string
@@ -26,4 +33,27 @@ type Garbage struct {
 	Why       string    // nothing needs it
 	Goes      time.Time // when it will be removed; zero if no time is known
 	Kept      string    // why it stays for now; empty if it goes with the next round
+}
+
+// RemainsError holds, by pod, why a sweep could not remove what is left of it. A sweep that fails in another way may have
+// seen nothing at all.
+type RemainsError map[types.UID]error
+
+// Err returns the error, or nil if there is none.
+func (e RemainsError) Err() error {
+	if len(e) == 0 {
+		return nil
+	}
+	return e
+}
+
+func (e RemainsError) Error() string { return errors.Join(e.Unwrap()...).Error() }
+
+// Unwrap returns the errors, by UID.
+func (e RemainsError) Unwrap() []error {
+	var all []error
+	for _, uid := range slices.Sorted(maps.Keys(e)) {
+		all = append(all, e[uid])
+	}
+	return all
 }

@@ -39,11 +39,12 @@ type agent struct {
 	waiting map[node.Source]bool // sources that have not delivered
 	claims  node.Claims          // of the cluster
 
-	dead    bool
-	begun   int       // actions begun
-	calls   []*call   // calls without an answer yet
-	errands []*errand // errands without an answer yet
-	retries int       // full looks that failed
+	dead     bool
+	sweeping bool
+	begun    int       // actions begun
+	calls    []*call   // calls without an answer yet
+	errands  []*errand // errands without an answer yet
+	retries  int       // full looks that failed
 }
 
 // newAgent starts an agent from the records in the journal.
@@ -112,16 +113,35 @@ func (a *agent) setAlarm() {
 	})
 }
 
+// sweep begins a sweep, if one is due and none is at work.
 func (a *agent) sweep() {
+	if a.sweeping {
+		return
+	}
 	seen, due := a.loop.Sweep(a.world.clock())
 	if !due {
 		return
 	}
+	a.sweeping = true
 	keep := func(uid types.UID) bool { return seen[uid] || a.store.Holds(uid) }
-	// a sweep never fails in this world
-	_ = a.act.Cgroups.Sweep(context.Background(), keep)
-	_ = a.act.Volumes.Sweep(context.Background(), keep)
-	_ = a.act.Logs.Sweep(context.Background(), keep)
+	if a.bug == HomesFirst {
+		_ = a.act.Volumes.Sweep(context.Background(), keep)
+	}
+	a.sweepOn(a.act.NewSweep(keep))
+}
+
+// sweepOn makes the next step of a sweep, and the others later, as the real ones run beside the loop.
+func (a *agent) sweepOn(s *reconciler.Sweep) {
+	if a.dead {
+		return
+	}
+	more, err := s.Step(context.Background())
+	if err != nil {
+		a.world.trace.addf("agent: %v", err)
+	}
+	if a.sweeping = more; more {
+		a.world.after(a.faults.between(0, time.Second), func() { a.sweepOn(s) })
+	}
 }
 
 func (a *agent) finish(c *call, result node.Result, err error) {

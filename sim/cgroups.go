@@ -3,8 +3,6 @@ package sim
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -53,15 +51,7 @@ func (c cgroups) TearDown(_ context.Context, uid types.UID) error {
 }
 
 func (c cgroups) Sweep(ctx context.Context, keep func(types.UID) bool) error {
-	for _, uid := range slices.Sorted(maps.Keys(c.world.cgroups)) {
-		if !keep(uid) {
-			c.world.trace.addf("agent: sweeps the cgroup of %s", uid)
-			if err := c.TearDown(ctx, uid); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return sweep(c.world, "cgroup", c.world.cgroups, keep, func(uid types.UID) error { return c.TearDown(ctx, uid) })
 }
 
 // Garbage finds none: this world is not asked for it.

@@ -27,7 +27,7 @@ func (h hands) Begin(t *reconciler.Tracked, action node.Action) (cancel func()) 
 		h.stopSidecars(t, stop)
 	}
 	h.world.witness.toldFirst(h.store, t, action)
-	h.world.links.lay(t.Slot().Pod.UID(), action)
+	h.world.lay(t.Slot().Pod.UID(), action)
 	c := h.call(t, action)
 	if _, hook := action.(node.RunHook); hook && h.bug == HastyHooks {
 		h.world.after(0, func() { h.world.reply(c, node.Result{}, nil) })

@@ -3,8 +3,6 @@ package sim
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -54,10 +52,18 @@ func (l logLinks) Unlink(_ node.Key, _, id string) {
 	}
 }
 
-// lay makes the directory of a pod's logs, as the adapter does before it makes the call that creates a container.
-func (l *links) lay(uid types.UID, a node.Action) {
+// lay makes the directories of a pod and of its logs, as the adapter does before it makes the call that creates a
+// container.
+func (w *world) lay(uid types.UID, a node.Action) {
 	if _, creates := a.(node.CreateContainer); creates {
-		l.dirs[uid] = true
+		w.homes[uid], w.links.dirs[uid] = true, true
+	}
+}
+
+// leave removes the directory of a pod that has neither volumes nor files in it. A pod with logs has files.
+func (w *world) leave(uid types.UID) {
+	if w.volumes[uid] == nil && !w.links.dirs[uid] {
+		delete(w.homes, uid)
 	}
 }
 
@@ -69,6 +75,7 @@ func (l logLinks) RemovePod(_ node.Key, uid types.UID) error {
 		}
 	}
 	delete(l.world.links.dirs, uid)
+	l.world.leave(uid)
 	return nil
 }
 
@@ -77,15 +84,9 @@ func (logLinks) RemoveRun(node.Key, types.UID, string, uint32) error { return ni
 
 // Sweep removes the logs of the pods for which keep is false.
 func (l logLinks) Sweep(_ context.Context, keep func(types.UID) bool) error {
-	for _, uid := range slices.Sorted(maps.Keys(l.world.links.dirs)) {
-		if !keep(uid) {
-			l.world.trace.addf("agent: sweeps the logs of %s", uid)
-			if err := l.RemovePod(node.Key{}, uid); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	foreign := func(uid types.UID) bool { return !l.world.homes[uid] }
+	return sweep(l.world, "logs", l.world.links.dirs, func(uid types.UID) bool { return foreign(uid) || keep(uid) },
+		func(uid types.UID) error { return l.RemovePod(node.Key{}, uid) })
 }
 
 // Garbage finds none: this world is not asked for it.

@@ -32,6 +32,7 @@ func (m met) hasAll(t *testing.T) {
 		"pressure: evicted for memory.available", "pressure: evicted for nodefs.available", "pressure: unused images are removed",
 		"probe: Startup true", "probe: Startup false", "probe: Liveness false", "probe: Readiness true", "probe: Readiness false",
 	)
+	wanted = append(wanted, "death: in the middle of a sweep", "sweep: something stays")
 	for _, r := range newSimulation(Options{}).realms {
 		wanted = append(wanted, r.situations()...)
 	}

@@ -22,6 +22,7 @@ func TestInvariantsCatchPlantedBugs(t *testing.T) {
 		{AllAtOnce, 1, 1000, "before its preStop hook has ended"},
 		{LinkAtStart, 1, 500, "is not linked"},
 		{KeepLinks, 1, 500, "left links"},
+		{HomesFirst, 1, 1000, "the logs of uid"},
 		{WrongPod, 1, 500, "exceeds its requests by more"},
 		{TwoAtOnce, 1, 500, "still ends"},
 		{Overtake, 1, 500, "begins before"},

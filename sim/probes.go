@@ -79,6 +79,7 @@ func (s *simulation) say(word node.Probed) {
 		case c == nil:
 		case !c.running():
 			word.At = c.finished // an ended container has no newer result
+			s.sequence.hears(c, word)
 		case !word.OK && word.Kind != node.ReadinessProbe:
 			c.sick = true
 		default:

@@ -30,6 +30,7 @@ const (
 	KeepLinks      Bug = "removing runs and leaving the links to their logs"
 	HastyCluster   Bug = "not waiting for the cluster to say which pods it wants"
 	UnaskedCluster Bug = "removing pods that the cluster wants and has not posted yet"
+	HomesFirst     Bug = "sweeping the directories of pods before their logs"
 	ForgetGuard    Bug = "not asking how the memory of a container is guarded"
 )
 
@@ -69,6 +70,7 @@ type simulation struct {
 	*world
 	faults  *faults
 	deaths  *rand.Rand // decides which agents die around rare calls
+	sweeps  *rand.Rand // decides which sweeps fail, or end with their agent
 	journal *journal
 	clients *clients
 	cluster *cluster
@@ -104,12 +106,13 @@ func newSimulation(o Options) *simulation {
 	w.descent = newDescent(w, o)
 	w.witness.jumps = f.rate[Jump] > 0
 	s := &simulation{
-		world: w, faults: f, deaths: rand.New(rand.NewPCG(o.Seed, 2)), journal: newJournal(), clients: newClients(w, f),
+		world: w, faults: f, deaths: rand.New(rand.NewPCG(o.Seed, 2)),
+		sweeps: rand.New(rand.NewPCG(o.Seed, 3)), journal: newJournal(), clients: newClients(w, f),
 		events: random.IntN(2) == 0,
 	}
 	s.changed = s.tell
 	w.descent.clients, w.descent.reboot = s.clients, s.rebootIn
-	s.around, s.journal.crash = s.dieAround, s.crashPoint
+	s.around, s.amid, s.journal.crash = s.dieAround, s.harmSweep, s.crashPoint
 	s.addStray()
 	s.joinCluster(o.Seed)
 	return s
@@ -347,6 +350,6 @@ func (s *simulation) run(key node.Key, uid types.UID, hash string) {
 	s.reserved[sandboxName(box.uid, 0)], s.reserved[containerName(c.uid, c.name, 0)] = true, true
 	s.sandboxes, s.containers = append(s.sandboxes, box), append(s.containers, c)
 	s.volumes[uid] = map[string]string{"data": ""}
-	s.links.dirs[uid] = true
+	s.links.dirs[uid], s.homes[uid] = true, true
 	s.begin(c)
 }

@@ -71,6 +71,11 @@ func (s *simulation) leftovers() error {
 	for _, l := range s.witness.wanted {
 		uids[l.id.uid] = l.result == ""
 	}
+	for uid := range s.links.dirs {
+		if _, ok := uids[uid]; !ok {
+			return fmt.Errorf("the logs of uid %s are left over", uid)
+		}
+	}
 	for uid := range s.world.volumes {
 		if !uids[uid] {
 			return fmt.Errorf("volumes of uid %s are left over", uid)

@@ -35,6 +35,7 @@ var (
 // SetUp lays out a volume, unless one of its objects is missing.
 func (v volumes) SetUp(_ context.Context, pod *node.Pod, name string) error {
 	v.world.witness.laidOut(v.store, pod)
+	v.world.homes[pod.UID()] = true
 	for volume := range node.MountedVolumes(&pod.Object.Spec) {
 		if volume.Name != name {
 			continue
@@ -97,19 +98,16 @@ func (v volumes) TearDown(_ context.Context, uid types.UID) error {
 	v.world.witness.tornDown(v.world, uid)
 	delete(v.world.volumes, uid)
 	delete(v.world.gorged, uid)
+	v.world.leave(uid)
 	return nil
 }
 
 func (v volumes) Sweep(ctx context.Context, keep func(types.UID) bool) error {
-	for _, uid := range slices.Sorted(maps.Keys(v.world.volumes)) {
-		if !keep(uid) {
-			v.world.trace.addf("agent: sweeps the volumes of %s", uid)
-			if err := v.TearDown(ctx, uid); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return sweep(v.world, "volumes", v.world.homes, keep, func(uid types.UID) error {
+		err := v.TearDown(ctx, uid)
+		delete(v.world.homes, uid)
+		return err
+	})
 }
 
 // Garbage finds none: this world is not asked for it.

@@ -21,6 +21,7 @@ type world struct {
 	down    bool                            // the runtime does not answer; containers run on
 	volumes map[types.UID]map[string]string // what each volume was made from, by name
 	gorged  map[types.UID]bool              // pods that have written more than they may
+	homes   map[types.UID]bool              // pods with a directory, which shows that what they have is this node's
 	cgroups map[types.UID]limit.Limits
 	pending []*call // calls whose effect may still come
 	cabinet cabinet // the files of claims
@@ -38,13 +39,14 @@ type world struct {
 	guarded  bool                                            // see Options
 	agents   int                                             // that have started
 	around   func(a *agent, action node.Action, seldom bool) // called before and after an effect
+	amid     func() error                                    // called between two effects of a sweep; an error ends it, or spares a pod
 }
 
 func newWorld(s *schedule, r *rand.Rand, wi *witness, t *trace) *world {
 	w := &world{
 		rand: r, offer: offered(), witness: wi, trace: t, volumes: map[types.UID]map[string]string{},
-		gorged: map[types.UID]bool{}, cgroups: map[types.UID]limit.Limits{}, cabinet: newCabinet(), met: met{},
-		links: links{made: map[string]bool{}, dirs: map[types.UID]bool{}}, around: func(*agent, node.Action, bool) {},
+		gorged: map[types.UID]bool{}, homes: map[types.UID]bool{}, cgroups: map[types.UID]limit.Limits{}, cabinet: newCabinet(), met: met{},
+		links: links{made: map[string]bool{}, dirs: map[types.UID]bool{}}, around: func(*agent, node.Action, bool) {}, amid: func() error { return nil },
 	}
 	w.Machine = newMachine(s, w.wallClock, eyes{w}, w.number)
 	return w

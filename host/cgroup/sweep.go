@@ -2,7 +2,6 @@ package cgroup
 
 import (
 	"context"
-	"errors"
 	"path"
 	"slices"
 
@@ -14,7 +13,8 @@ import (
 // leftover is the cgroup of a pod that is not known.
 type leftover struct {
 	name
-	foreign bool // it may be another kubelet's
+	uids    []types.UID // of which it may be
+	foreign bool        // it may be another kubelet's
 }
 
 // leftovers lists the cgroups of the pods for which keep is false. A cgroup that this process has set up is none: it
@@ -32,7 +32,7 @@ func (t *Tree) leftovers(keep func(types.UID) bool) ([]leftover, error) {
 				continue
 			}
 			foreign := t.ours != nil && !slices.ContainsFunc(uids, t.ours)
-			all = append(all, leftover{class.child(podPrefix + string(uids[0])), foreign})
+			all = append(all, leftover{class.child(podPrefix + string(uids[0])), uids, foreign})
 		}
 	}
 	return all, nil
@@ -41,15 +41,22 @@ func (t *Tree) leftovers(keep func(types.UID) bool) ([]leftover, error) {
 // Sweep tears down the cgroups of the pods for which keep is false.
 func (t *Tree) Sweep(ctx context.Context, keep func(types.UID) bool) error {
 	left, err := t.leftovers(keep)
-	errs := []error{err}
+	if err != nil {
+		return err
+	}
+	stay := node.RemainsError{}
 	for _, l := range left {
 		remove := t.remove
 		if l.foreign {
 			remove = t.removeEmpty
 		}
-		errs = append(errs, remove(ctx, l.name))
+		if err := remove(ctx, l.name); err != nil {
+			for _, uid := range l.uids {
+				stay[uid] = err
+			}
+		}
 	}
-	return errors.Join(errs...)
+	return stay.Err()
 }
 
 // Garbage lists what Sweep would tear down, and what it would leave to another kubelet.

@@ -92,17 +92,18 @@ func (l Layout) SweepPods(goes func(types.UID) bool) error {
 		return err
 	}
 	defer root.Close()
-	var errs []error
+	stay := node.RemainsError{}
 	for _, name := range names {
 		aside, err := setAside(root, name, goes)
 		if err == nil && aside != "" {
 			err = l.sweepOne(root, aside, goes)
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("remove the logs of a deleted pod: %w", err))
+			_, uid, _ := podOf(strings.TrimPrefix(name, goneMark))
+			stay[uid] = fmt.Errorf("remove the logs of a deleted pod: %w", err)
 		}
 	}
-	return errors.Join(errs...)
+	return stay.Err()
 }
 
 // sweepOne removes a directory that was renamed. That of a node which is gone from the machine, too, is not kept: its logs

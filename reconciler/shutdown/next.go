@@ -54,6 +54,7 @@ type Step struct {
 // used up, as in Kubernetes. Within a phase, a pod that others start after ends once those have. The time of the phase
 // is shared between them: a pod ends early enough for the pods before it to have their grace periods too.
 func Next(s Situation) Step {
+	s.Since = earliest(s.Since, s.Now) // or a clock that was set back prolongs the phase
 	step, line := Step{Progress: s.Progress}, newLine(s)
 	for ; step.Phase < len(s.Phases); step.Phase, step.Since = step.Phase+1, s.Now {
 		pods := line.phase(step.Phase)

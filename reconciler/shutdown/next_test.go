@@ -73,6 +73,11 @@ func TestNext(t *testing.T) {
 			"phase 1 until 30s: end vital by 24s; wait for vital; wake 30s",
 		},
 		{
+			"a clock that was set back gives a pod no more than its phase", twoPhases(), -4 * time.Minute, Progress{0, began},
+			[]Pod{pod("long", 0, time.Minute)},
+			"phase 0 until -3m40s: end long by -3m40s; wait for long; wake -3m40s",
+		},
+		{
 			"a pod that came late has what is left of its phase", twoPhases(), 15 * time.Second, Progress{0, began},
 			[]Pod{pod("late", 0, time.Minute)},
 			"phase 0 until 20s: end late by 20s; wait for late; wake 20s",
