@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/types/known/structpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	nodev1 "nodal/api/gen/node/v1"
 )
@@ -81,8 +82,12 @@ func (s *nodeService) GetNodeConfig(
 		if err := value.UnmarshalJSON(one.Value); err != nil {
 			return nil, fmt.Errorf("show setting %s: %w", one.Name, err)
 		}
+		takenBy := nodev1.TakenBy_TAKEN_BY_RESTART
+		if one.TakenBy != "" {
+			takenBy = nodev1.TakenBy_TAKEN_BY_RELOAD
+		}
 		answer.Settings = append(answer.Settings, &nodev1.NodeSetting{
-			Name: one.Name, Flag: one.Flag, Source: one.Source, Value: value, Instead: one.Instead,
+			Name: one.Name, Flag: one.Flag, Source: one.Source, Value: value, Instead: one.Instead, TakenBy: takenBy,
 		})
 	}
 	for _, g := range settings.Gates {
@@ -94,4 +99,30 @@ func (s *nodeService) GetNodeConfig(
 		})
 	}
 	return answer, nil
+}
+
+// showConfigured returns how the node follows its files, or nil if it has read none.
+func showConfigured(c Configured) *nodev1.Configuration {
+	if c.ReadAt.IsZero() {
+		return nil
+	}
+	shown := &nodev1.Configuration{ReadAt: timestamppb.New(c.ReadAt), Files: c.Files, Fault: c.Fault, Taken: c.Taken}
+	if !c.TakenAt.IsZero() {
+		shown.TakenAt = timestamppb.New(c.TakenAt)
+	}
+	for _, w := range c.Waiting {
+		shown.NeedsRestart = append(shown.NeedsRestart, &nodev1.WaitingSetting{
+			Name: w.Setting, Running: valueOf(w.Running), Wanted: valueOf(w.Wanted),
+		})
+	}
+	return shown
+}
+
+// valueOf returns a value that is JSON, or else its text.
+func valueOf(text []byte) *structpb.Value {
+	value := &structpb.Value{}
+	if err := value.UnmarshalJSON(text); err != nil {
+		return structpb.NewStringValue(string(text))
+	}
+	return value
 }

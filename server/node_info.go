@@ -66,7 +66,7 @@ func (s *nodeService) describe(ctx context.Context) *nodev1.GetNodeResponse {
 	for _, state := range s.sources.List() {
 		answer.Sources = append(answer.Sources, sourceOf(state, delivered[state.Source]))
 	}
-	answer.Shutdown = showShutdown(s.shutdown.State())
+	answer.Shutdown, answer.Configuration = showShutdown(s.shutdown.State()), showConfigured(configured)
 	r, conditions := s.vitals.Look(ctx)
 	answer.Runtime = &nodev1.Runtime{
 		Endpoint: s.facts.Endpoint, Name: r.Name, Version: r.Version,

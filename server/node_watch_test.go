@@ -163,6 +163,19 @@ func TestANodeWatchReportsWarningsOfAnotherConfiguration(t *testing.T) {
 	})
 }
 
+func TestANodeWatchReportsThatFilesWereReadAgain(t *testing.T) {
+	watchNode(t, func(t *testing.T, _ *node1, r *nodeReader) {
+		r.told.set(Configured{ReadAt: testNow, Fault: "no such field"})
+		if told := r.next(time.Second).GetConfiguration(); told.GetFault() != "no such field" {
+			t.Errorf("a broken file: told %v", told)
+		}
+		r.told.set(Configured{ReadAt: testNow.Add(time.Minute), Fault: "no such field"})
+		if told := r.next(time.Second).GetConfiguration(); !told.GetReadAt().AsTime().Equal(testNow.Add(time.Minute)) {
+			t.Errorf("read again: told %v", told)
+		}
+	})
+}
+
 func TestANodeWatchReportsChangesOnly(t *testing.T) {
 	watchNode(t, func(t *testing.T, n *node1, r *nodeReader) {
 		n.sources.Failed(node.SourceFile, store.SourceError{Origin: "/etc/pods", Message: "gone", Time: testNow})

@@ -15,7 +15,7 @@ type Told struct {
 	Source  string // the file or the flag that sets it; empty for a default
 	Value   []byte // as JSON, without secrets
 	Instead string // what the node does instead; empty if the value is in force
-	TakenBy Part   // takes another value of the files while the node runs; empty if that waits for the next start
+	TakenBy Part   // takes another value of the files while the node runs; empty if that waits for the next start, as a flag does
 }
 
 // Told returns all settings, sorted by their names.
@@ -38,7 +38,8 @@ func (c *Config) Told() ([]Told, error) {
 	live := takers()
 	for i := range all {
 		all[i].Instead = instead(all[i].Name, unmet)
-		if by := live[all[i].Name]; by != atStart {
+		by := live[all[i].Name]
+		if byFlag := strings.HasPrefix(all[i].Source, "--"); by != atStart && (!byFlag || all[i].Name == labelsFile) {
 			all[i].TakenBy = by
 		}
 	}

@@ -30,7 +30,8 @@ func TestEachSettingTellsItsValueAndWhereItComesFrom(t *testing.T) {
 	write(t, dir, "10.conf", "podPidsLimit: 9\n")
 	got := told(t, "--config", file, "--config-dir", dir, "--max-pods=7", "--root-dir=/srv/x", "--boot-id-file=/y")
 	for _, want := range []Told{
-		{"maxPods", "--max-pods", "--max-pods", []byte("7"), "", PartOffer},
+		{"maxPods", "--max-pods", "--max-pods", []byte("7"), "", ""}, // the flag wins over any file
+		{"podsPerCore", "--pods-per-core", file, []byte("3"), "", PartOffer},
 		{"podPidsLimit", "--pod-max-pids", filepath.Join(dir, "10.conf"), []byte("9"), "", ""},
 		{"authentication.anonymous.enabled", "--anonymous-auth", file, []byte("false"), "", ""},
 		{"authentication.x509.clientCAFile", "--client-ca-file", "", []byte(`""`), "", PartAccess},

@@ -7,11 +7,13 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/json"
 	"encoding/pem"
 	"fmt"
 	"math/big"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -33,6 +35,42 @@ func (n *node) configure(fields string) {
 func (n *node) tells(text string) {
 	n.t.Helper()
 	n.eventually("an event with "+text, func() bool { return strings.Contains(n.events(), text) })
+}
+
+// configuration is what the node says of its files.
+type configuration struct {
+	Files           []string
+	ReadAt, TakenAt time.Time
+	Fault           string
+	Taken           []string
+	NeedsRestart    json.RawMessage
+}
+
+func (n *node) configuration() configuration {
+	n.t.Helper()
+	var got struct{ Configuration configuration }
+	if err := json.Unmarshal([]byte(n.curl("/v1/node").body), &got); err != nil {
+		n.t.Fatal(err)
+	}
+	return got.Configuration
+}
+
+// takenBy checks what has the node use another value of settings.
+func (n *node) takenBy(want map[string]string) {
+	n.t.Helper()
+	var got struct{ Settings []struct{ Name, TakenBy string } }
+	if err := json.Unmarshal([]byte(n.curl("/v1/node/config").body), &got); err != nil {
+		n.t.Fatal(err)
+	}
+	found := map[string]string{}
+	for _, s := range got.Settings {
+		found[s.Name] = s.TakenBy
+	}
+	for name, by := range want {
+		if found[name] != by {
+			n.t.Errorf("%s is taken by %q, want %s", name, found[name], by)
+		}
+	}
 }
 
 // selfSigned writes a certificate and its key for loopback, and returns their paths.
@@ -73,6 +111,8 @@ func TestARunningNodeFollowsItsConfigurationFiles(t *testing.T) {
 		"a running node takes changed thresholds of eviction, limits of pods, labels, the level of its log and files of TLS from its configuration files",
 		"a lower limit of pods touches none that runs",
 		"settings that wait for a restart are named in an event, with both values",
+		"the node says when its configuration files were read, what it took of them, what waits for a restart, and why they are rejected",
+		"each setting says whether the running node takes another value of its files",
 		"a broken configuration file keeps the last good one in force",
 		"SIGHUP has the configuration files read again",
 	)
@@ -87,6 +127,9 @@ func TestARunningNodeFollowsItsConfigurationFiles(t *testing.T) {
 		}
 	})
 	n.up()
+	if c := n.configuration(); c.Fault != "" || len(c.Taken)+len(c.NeedsRestart) != 0 || len(c.Files) != 3 || c.ReadAt.IsZero() {
+		t.Errorf("at the start the node says %+v, want that three files were read", c)
+	}
 	n.apply(web("first").yaml())
 	before := n.waitRunning("first")
 	n.configure("maxPods: 1\nevictionHard: {memory.available: 1Mi}\nlogging: {verbosity: 4}\n")
@@ -100,6 +143,12 @@ func TestARunningNodeFollowsItsConfigurationFiles(t *testing.T) {
 	if got := n.curl("/v1/node/loglevel").body; !strings.Contains(got, `"verbosity":4`) {
 		t.Errorf("the level of the log is %s, want 4", got)
 	}
+	c := n.configuration()
+	if !slices.Equal(c.Taken, []string{"evictionHard", "logging.verbosity", "maxPods"}) || c.TakenAt.IsZero() || len(c.NeedsRestart) != 0 {
+		t.Errorf("the node says %+v, want that it took three settings", c)
+	}
+	n.takenBy(map[string]string{"maxPods": "TAKEN_BY_RELOAD", "serializeImagePulls": "TAKEN_BY_RESTART",
+		"--hostname-override": "TAKEN_BY_RESTART", "--node-labels-file": "TAKEN_BY_RELOAD"})
 	n.apply(web("second").yaml())
 	n.wait("second", "second refused", func(p *corev1.Pod) bool { return p.Status.Reason == "OutOfpods" })
 
@@ -115,11 +164,18 @@ func TestARunningNodeFollowsItsConfigurationFiles(t *testing.T) {
 	if n.served() == "other" {
 		t.Error("the certificate of a file that is named no more is served")
 	}
+	want := `[{"name":"serializeImagePulls","running":true,"wanted":false}]`
+	if c := n.configuration(); string(c.NeedsRestart) != want || !slices.Contains(c.Taken, "tlsCertFile") {
+		t.Errorf("the node says %+v, want that the files of the certificate were taken and serializeImagePulls needs a restart", c)
+	}
 
 	n.configure("maxPods: [\n")
 	n.tells("ConfigRejected")
 	if got := n.curl("/v1/node").body; !strings.Contains(n.events(), "50.conf") || !strings.Contains(got, `"pods":"5"`) {
 		t.Errorf("got %s, want five pods as before, and an event that names the file", got)
+	}
+	if c := n.configuration(); !strings.Contains(c.Fault, "50.conf") || string(c.NeedsRestart) != want {
+		t.Errorf("the node says %+v, want the fault, and what waits as before", c)
 	}
 	if got := n.curl("/metrics").body; !strings.Contains(got, "kubelet_node_config_error 1") {
 		t.Error("no metric tells of the broken file")
@@ -132,11 +188,25 @@ func TestARunningNodeFollowsItsConfigurationFiles(t *testing.T) {
 		t.Error("the metric still tells of a broken file")
 	}
 
+	c = n.configuration()
+	if c.Fault != "" || len(c.NeedsRestart) != 0 || !slices.Equal(c.Taken, []string{"maxPods"}) {
+		t.Errorf("the node says %+v, want that maxPods was taken and nothing waits", c)
+	}
 	if err := syscall.Kill(n.Pid(), syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
 	n.tells("the files hold what is in force")
 	if after := n.get("first"); !ready(after) || containerStatus(after, "main").ContainerID != containerStatus(before, "main").ContainerID {
 		t.Errorf("first is %+v, want it to run on", after.Status)
+	}
+	if again := n.configuration(); !again.ReadAt.After(c.ReadAt) || !again.TakenAt.Equal(c.TakenAt) {
+		t.Errorf("the node says %+v and then %+v, want that it has only read its files", c, again)
+	}
+	if err := n.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	n.up()
+	if c := n.configuration(); !c.TakenAt.IsZero() || len(c.Taken) != 0 {
+		t.Errorf("after a restart the node says %+v, want that it took nothing while it ran", c)
 	}
 }

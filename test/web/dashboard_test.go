@@ -40,6 +40,7 @@ func TestTheDashboardInABrowser(t *testing.T) {
 		"a line of a log has an address of its own in the dashboard",
 		"the dashboard's commands work as shown, and do what the page does",
 		"the dashboard shows the fault of a manifest in the directory at once",
+		"the dashboard shows which settings the running node took from its files, which wait for a restart, and why files are rejected",
 		"the dashboard's first page is small, and soon painted on a slow machine",
 		"the dashboard follows ten thousand lines of a log a second",
 		"the dashboard outlives cut connections, a slow network, a crash of the node and a revoked token, and says so",
@@ -52,8 +53,8 @@ func TestTheDashboardInABrowser(t *testing.T) {
 		takeScreenshots(t)
 		return
 	}
-	manifests := t.TempDir()
-	s := stage{daemon.StartAlone(t, "--pod-manifest-path", manifests), manifests}
+	manifests, drops := t.TempDir(), t.TempDir()
+	s := stage{daemon.StartAlone(t, "--pod-manifest-path", manifests, "--config-dir", drops), manifests, drops}
 	s.tell(t, "weight")
 	s.tell(t, "journey", "IMAGE=nodal.test/busybox:1", "TARBALL="+saveBusybox(t))
 	s.Import("probe")
@@ -68,15 +69,15 @@ func takeScreenshots(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := stage{daemon.StartAlone(t, "--hostname-override", "edge-1"), t.TempDir()}
+	s := stage{daemon.StartAlone(t, "--hostname-override", "edge-1"), t.TempDir(), t.TempDir()}
 	s.Import("busybox")
 	s.tell(t, "screenshots", "SCREENSHOTS="+into)
 }
 
-// stage is the node under test, and the directory from which it reads manifests.
+// stage is the node under test, and the directories from which it reads manifests and drop-ins of its configuration.
 type stage struct {
 	*daemon.Daemon
-	manifests string
+	manifests, drops string
 }
 
 // tell runs one story as a subtest.
@@ -185,8 +186,23 @@ func (s stage) grant(wish string) error {
 		if err := os.Remove(filepath.Join(s.manifests, "bad.yaml")); err != nil {
 			return fmt.Errorf("remove the bad manifest: %w", err)
 		}
+	case "configure":
+		return s.configure("maxPods: 99\nserializeImagePulls: false\n")
+	case "misconfigure":
+		return s.configure("maxPods: [\n")
+	case "reconfigure":
+		return s.configure("maxPods: 98\n")
 	default:
 		return fmt.Errorf("the story asks for %q", wish)
+	}
+	return nil
+}
+
+// configure writes a drop-in of the node's configuration.
+func (s stage) configure(fields string) error {
+	text := "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n" + fields
+	if err := os.WriteFile(filepath.Join(s.drops, "50.conf"), []byte(text), 0o600); err != nil {
+		return fmt.Errorf("write a drop-in: %w", err)
 	}
 	return nil
 }

@@ -85,6 +85,22 @@ await story(async ({ context, page, origin, step }) => {
     await page.getByRole("region", { name: "Errors of sources" }).waitFor({ state: "detached" });
   });
 
+  await step("the node says how it follows its configuration files", async () => {
+    const files = page.getByRole("region", { name: "Configuration files" });
+    await files.getByText("nothing since the start").waitFor();
+    await ask("configure");
+    await files.getByText(/^maxPods, .* ago$/).waitFor();
+    await files.getByText("serializeImagePulls: true, then false").waitFor();
+    await accessible(page, "a setting that waits");
+    await ask("misconfigure");
+    const alarm = page.getByRole("region", { name: "Rejected configuration" });
+    await alarm.getByText(/50\.conf/).waitFor();
+    await files.getByText("serializeImagePulls: true, then false").waitFor();
+    await ask("reconfigure");
+    await alarm.waitFor({ state: "detached" });
+    await files.getByText("Needs a restart").waitFor({ state: "detached" });
+  });
+
   await step("names in other scripts are refused at their place", async () => {
     await act(page);
     await page.getByRole("link", { name: "Apply" }).click();

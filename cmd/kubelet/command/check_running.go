@@ -40,7 +40,7 @@ func checkRunning(ctx context.Context, cfg *config.Config) []hostruntime.Finding
 	return waiting(running.GetSettings(), wanted)
 }
 
-// waiting compares settings. Those of the node's command line are left out: that of the check may be another.
+// waiting compares settings. Those of a command line are left out: that of the check may be another than the node's.
 func waiting(running []*nodev1.NodeSetting, wanted []config.Told) (all []hostruntime.Finding) {
 	want := map[string]config.Told{}
 	for _, t := range wanted {
@@ -48,7 +48,7 @@ func waiting(running []*nodev1.NodeSetting, wanted []config.Told) (all []hostrun
 	}
 	for _, r := range running {
 		w, known := want[r.GetName()]
-		if !known || w.TakenBy != "" || w.Instead != "" || isFlag(r.GetName()) || isFlag(r.GetSource()) {
+		if !known || w.TakenBy != "" || w.Instead != "" || isFlag(r.GetName()) || isFlag(r.GetSource()) || isFlag(w.Source) {
 			continue
 		}
 		var value any

@@ -27,7 +27,7 @@ func TestCheckNamesWhatWaitsForARestartOfTheRunningNode(t *testing.T) {
 		{Name: "port", Value: []byte("10260")}, {Name: "readOnlyPort", Value: []byte("0")},
 		{Name: "maxPods", Value: []byte("5"), TakenBy: config.PartOffer}, {Name: "clusterDNS", Value: []byte(`["10.0.0.10"]`)},
 		{Name: "--root-dir", Value: []byte(`"/other"`)},
-		{Name: "evictionHard", Value: []byte(`{"a":"2"}`), TakenBy: config.PartEviction},
+		{Name: "evictionHard", Value: []byte(`{"a":"2"}`), TakenBy: config.PartEviction}, {Name: "other", Source: "--other", Value: []byte("2")},
 	})
 	var names []string
 	for _, f := range got {

@@ -3,6 +3,7 @@ import { useSignal } from "@preact/signals";
 import type { PodStats, SettingWarning, Shutdown, Source } from "../api/gen";
 import { ApiButton, CopyButton } from "../parts/commands";
 import { Conditions } from "../parts/conditions";
+import { ConfigurationSection, RejectedFiles } from "../parts/configuration";
 import { EventList } from "../parts/events";
 import { Fact } from "../parts/fact";
 import { GarbageSection } from "../parts/garbage";
@@ -45,6 +46,7 @@ export function NodePage() {
         </div>
       </div>
       {n.shutdown && <ShuttingDown shutdown={n.shutdown} />}
+      <RejectedFiles of={n.configuration} />
       <SourceErrors sources={n.sources ?? []} />
       <Settings warnings={n.warnings ?? []} />
       <NodeTrouble lines={conditions} />
@@ -69,6 +71,7 @@ export function NodePage() {
           <Pressure />
           <Facts />
           <Sources sources={n.sources ?? []} />
+          <ConfigurationSection of={n.configuration} />
         </aside>
       </div>
     </div>

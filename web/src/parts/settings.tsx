@@ -1,8 +1,9 @@
 // What the node was told by files and flags, and what it makes of it. It is asked for when it is opened.
 import { useSignal } from "@preact/signals";
-import type { FeatureGate, GetNodeConfigResponse, NodeSetting } from "../api/gen";
+import type { FeatureGate, GetNodeConfigResponse } from "../api/gen";
 import { messageOf, perform } from "../api/request";
 import { getNodeConfig } from "../pure/calls";
+import { valueText } from "../pure/configuration";
 import { ApiButton } from "./commands";
 import { Waiting } from "./waiting";
 
@@ -36,10 +37,10 @@ function Told({ answer }: { answer: GetNodeConfigResponse }) {
   return (
     <dl class="facts">
       {settings.map((s) => (
-        <Line key={s.name} name={s.name} value={valueOf(s)} source={s.source} instead={s.instead} />
+        <Line key={s.name} name={s.name} value={valueText(s.value)} source={s.source} instead={s.instead} live={s.takenBy === "TAKEN_BY_RELOAD"} />
       ))}
       {gates.map((g) => (
-        <Line key={g.name} name={g.name} value={g.told ? "on" : "off"} source="feature gate" instead={insteadOf(g)} />
+        <Line key={g.name} name={g.name} value={g.told ? "on" : "off"} source="feature gate" instead={insteadOf(g)} live={false} />
       ))}
     </dl>
   );
@@ -50,20 +51,19 @@ interface Shown {
   value: string;
   source: string | undefined;
   instead: string | undefined;
+  live: boolean; // the running node takes another value
 }
 
-function Line({ name, value, source, instead }: Shown) {
+function Line({ name, value, source, instead, live }: Shown) {
   return (
     <>
       <dt>{name}</dt>
       <dd>
-        <code class="breakable">{value}</code> <span class="muted">{source}</span>
+        <code class="breakable">{value}</code> <span class="muted">{live ? `${source}, followed while the node runs` : source}</span>
         {instead && <p class="hint warn">{instead}</p>}
       </dd>
     </>
   );
 }
-
-const valueOf = (s: NodeSetting) => (typeof s.value === "string" ? s.value : JSON.stringify(s.value));
 
 const insteadOf = (g: FeatureGate) => (g.withoutEffect ? g.note : "");

@@ -155,7 +155,9 @@ type GetNodeResponse struct {
 	// The subnets that the cluster has given the node instead. They are used once no pod has an address.
 	WaitingPodCidrs []string `protobuf:"bytes,24,rep,name=waiting_pod_cidrs,json=waitingPodCidrs,proto3" json:"waiting_pod_cidrs,omitempty"`
 	// The shutdown of the machine that is under way; absent while it stays up.
-	Shutdown      *Shutdown `protobuf:"bytes,25,opt,name=shutdown,proto3" json:"shutdown,omitempty"`
+	Shutdown *Shutdown `protobuf:"bytes,25,opt,name=shutdown,proto3" json:"shutdown,omitempty"`
+	// How the node follows the files of its configuration.
+	Configuration *Configuration `protobuf:"bytes,26,opt,name=configuration,proto3" json:"configuration,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -361,6 +363,13 @@ func (x *GetNodeResponse) GetWaitingPodCidrs() []string {
 func (x *GetNodeResponse) GetShutdown() *Shutdown {
 	if x != nil {
 		return x.Shutdown
+	}
+	return nil
+}
+
+func (x *GetNodeResponse) GetConfiguration() *Configuration {
+	if x != nil {
+		return x.Configuration
 	}
 	return nil
 }
@@ -868,7 +877,7 @@ func (*WatchNodeRequest) Descriptor() ([]byte, []int) {
 
 type WatchNodeResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The whole node. A change of revision, or of times alone, sends no message.
+	// The whole node. A change of revision, or of the times of sources alone, sends no message.
 	Node          *GetNodeResponse `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2403,7 +2412,8 @@ var File_node_v1_node_proto protoreflect.FileDescriptor
 const file_node_v1_node_proto_rawDesc = "" +
 	"\n" +
 	"\x12node/v1/node.proto\x12\anode.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x14node/v1/access.proto\x1a\x19node/v1/node_config.proto\"\x10\n" +
-	"\x0eGetNodeRequest\"\xe2\t\n" +
+	"\x0eGetNodeRequest\"\xa0\n" +
+	"\n" +
 	"\x0fGetNodeResponse\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x129\n" +
@@ -2437,7 +2447,8 @@ const file_node_v1_node_proto_rawDesc = "" +
 	"\x12kubernetes_version\x18\x16 \x01(\tR\x11kubernetesVersion\x12\x1b\n" +
 	"\tpod_cidrs\x18\x17 \x03(\tR\bpodCidrs\x12*\n" +
 	"\x11waiting_pod_cidrs\x18\x18 \x03(\tR\x0fwaitingPodCidrs\x12-\n" +
-	"\bshutdown\x18\x19 \x01(\v2\x11.node.v1.ShutdownR\bshutdown\x1a;\n" +
+	"\bshutdown\x18\x19 \x01(\v2\x11.node.v1.ShutdownR\bshutdown\x12<\n" +
+	"\rconfiguration\x18\x1a \x01(\v2\x16.node.v1.ConfigurationR\rconfiguration\x1a;\n" +
 	"\rCapacityEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a>\n" +
@@ -2668,9 +2679,10 @@ var file_node_v1_node_proto_goTypes = []any{
 	nil,                              // 36: node.v1.GetNodeResponse.AllocatableEntry
 	nil,                              // 37: node.v1.GetNodeResponse.LabelsEntry
 	(*timestamppb.Timestamp)(nil),    // 38: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),      // 39: google.protobuf.Duration
-	(*GetNodeConfigRequest)(nil),     // 40: node.v1.GetNodeConfigRequest
-	(*GetNodeConfigResponse)(nil),    // 41: node.v1.GetNodeConfigResponse
+	(*Configuration)(nil),            // 39: node.v1.Configuration
+	(*durationpb.Duration)(nil),      // 40: google.protobuf.Duration
+	(*GetNodeConfigRequest)(nil),     // 41: node.v1.GetNodeConfigRequest
+	(*GetNodeConfigResponse)(nil),    // 42: node.v1.GetNodeConfigResponse
 }
 var file_node_v1_node_proto_depIdxs = []int32{
 	38, // 0: node.v1.GetNodeResponse.started_at:type_name -> google.protobuf.Timestamp
@@ -2684,53 +2696,54 @@ var file_node_v1_node_proto_depIdxs = []int32{
 	8,  // 8: node.v1.GetNodeResponse.warnings:type_name -> node.v1.SettingWarning
 	5,  // 9: node.v1.GetNodeResponse.secrets_key:type_name -> node.v1.SecretsKey
 	3,  // 10: node.v1.GetNodeResponse.shutdown:type_name -> node.v1.Shutdown
-	38, // 11: node.v1.Shutdown.began_at:type_name -> google.protobuf.Timestamp
-	38, // 12: node.v1.Shutdown.phase_ends_at:type_name -> google.protobuf.Timestamp
-	4,  // 13: node.v1.Shutdown.waiting:type_name -> node.v1.ShutdownPod
-	5,  // 14: node.v1.RotateSecretsKeyResponse.secrets_key:type_name -> node.v1.SecretsKey
-	38, // 15: node.v1.NodeCondition.transitioned_at:type_name -> google.protobuf.Timestamp
-	2,  // 16: node.v1.WatchNodeResponse.node:type_name -> node.v1.GetNodeResponse
-	13, // 17: node.v1.Runtime.handlers:type_name -> node.v1.RuntimeHandler
-	15, // 18: node.v1.Source.errors:type_name -> node.v1.SourceError
-	38, // 19: node.v1.Source.delivered_at:type_name -> google.protobuf.Timestamp
-	38, // 20: node.v1.SourceError.time:type_name -> google.protobuf.Timestamp
-	0,  // 21: node.v1.Capability.support:type_name -> node.v1.Support
-	18, // 22: node.v1.ListCapabilitiesResponse.capabilities:type_name -> node.v1.Capability
-	22, // 23: node.v1.ListGarbageResponse.garbage:type_name -> node.v1.Garbage
-	38, // 24: node.v1.Garbage.goes_at:type_name -> google.protobuf.Timestamp
-	29, // 25: node.v1.ListPluginsResponse.plugins:type_name -> node.v1.Plugin
-	38, // 26: node.v1.Plugin.found_at:type_name -> google.protobuf.Timestamp
-	32, // 27: node.v1.GetPressureResponse.signals:type_name -> node.v1.PressureSignal
-	34, // 28: node.v1.GetPressureResponse.pods:type_name -> node.v1.EvictionCandidate
-	38, // 29: node.v1.GetPressureResponse.measured_at:type_name -> google.protobuf.Timestamp
-	33, // 30: node.v1.PressureSignal.thresholds:type_name -> node.v1.PressureThreshold
-	39, // 31: node.v1.PressureThreshold.grace:type_name -> google.protobuf.Duration
-	38, // 32: node.v1.PressureThreshold.crossed_at:type_name -> google.protobuf.Timestamp
-	1,  // 33: node.v1.NodeService.GetNode:input_type -> node.v1.GetNodeRequest
-	10, // 34: node.v1.NodeService.WatchNode:input_type -> node.v1.WatchNodeRequest
-	17, // 35: node.v1.NodeService.ListCapabilities:input_type -> node.v1.ListCapabilitiesRequest
-	40, // 36: node.v1.NodeService.GetNodeConfig:input_type -> node.v1.GetNodeConfigRequest
-	6,  // 37: node.v1.NodeService.RotateSecretsKey:input_type -> node.v1.RotateSecretsKeyRequest
-	27, // 38: node.v1.NodeService.ListPlugins:input_type -> node.v1.ListPluginsRequest
-	20, // 39: node.v1.NodeService.ListGarbage:input_type -> node.v1.ListGarbageRequest
-	30, // 40: node.v1.NodeService.GetPressure:input_type -> node.v1.GetPressureRequest
-	23, // 41: node.v1.NodeService.GetLogLevel:input_type -> node.v1.GetLogLevelRequest
-	25, // 42: node.v1.NodeService.SetLogLevel:input_type -> node.v1.SetLogLevelRequest
-	2,  // 43: node.v1.NodeService.GetNode:output_type -> node.v1.GetNodeResponse
-	11, // 44: node.v1.NodeService.WatchNode:output_type -> node.v1.WatchNodeResponse
-	19, // 45: node.v1.NodeService.ListCapabilities:output_type -> node.v1.ListCapabilitiesResponse
-	41, // 46: node.v1.NodeService.GetNodeConfig:output_type -> node.v1.GetNodeConfigResponse
-	7,  // 47: node.v1.NodeService.RotateSecretsKey:output_type -> node.v1.RotateSecretsKeyResponse
-	28, // 48: node.v1.NodeService.ListPlugins:output_type -> node.v1.ListPluginsResponse
-	21, // 49: node.v1.NodeService.ListGarbage:output_type -> node.v1.ListGarbageResponse
-	31, // 50: node.v1.NodeService.GetPressure:output_type -> node.v1.GetPressureResponse
-	24, // 51: node.v1.NodeService.GetLogLevel:output_type -> node.v1.GetLogLevelResponse
-	26, // 52: node.v1.NodeService.SetLogLevel:output_type -> node.v1.SetLogLevelResponse
-	43, // [43:53] is the sub-list for method output_type
-	33, // [33:43] is the sub-list for method input_type
-	33, // [33:33] is the sub-list for extension type_name
-	33, // [33:33] is the sub-list for extension extendee
-	0,  // [0:33] is the sub-list for field type_name
+	39, // 11: node.v1.GetNodeResponse.configuration:type_name -> node.v1.Configuration
+	38, // 12: node.v1.Shutdown.began_at:type_name -> google.protobuf.Timestamp
+	38, // 13: node.v1.Shutdown.phase_ends_at:type_name -> google.protobuf.Timestamp
+	4,  // 14: node.v1.Shutdown.waiting:type_name -> node.v1.ShutdownPod
+	5,  // 15: node.v1.RotateSecretsKeyResponse.secrets_key:type_name -> node.v1.SecretsKey
+	38, // 16: node.v1.NodeCondition.transitioned_at:type_name -> google.protobuf.Timestamp
+	2,  // 17: node.v1.WatchNodeResponse.node:type_name -> node.v1.GetNodeResponse
+	13, // 18: node.v1.Runtime.handlers:type_name -> node.v1.RuntimeHandler
+	15, // 19: node.v1.Source.errors:type_name -> node.v1.SourceError
+	38, // 20: node.v1.Source.delivered_at:type_name -> google.protobuf.Timestamp
+	38, // 21: node.v1.SourceError.time:type_name -> google.protobuf.Timestamp
+	0,  // 22: node.v1.Capability.support:type_name -> node.v1.Support
+	18, // 23: node.v1.ListCapabilitiesResponse.capabilities:type_name -> node.v1.Capability
+	22, // 24: node.v1.ListGarbageResponse.garbage:type_name -> node.v1.Garbage
+	38, // 25: node.v1.Garbage.goes_at:type_name -> google.protobuf.Timestamp
+	29, // 26: node.v1.ListPluginsResponse.plugins:type_name -> node.v1.Plugin
+	38, // 27: node.v1.Plugin.found_at:type_name -> google.protobuf.Timestamp
+	32, // 28: node.v1.GetPressureResponse.signals:type_name -> node.v1.PressureSignal
+	34, // 29: node.v1.GetPressureResponse.pods:type_name -> node.v1.EvictionCandidate
+	38, // 30: node.v1.GetPressureResponse.measured_at:type_name -> google.protobuf.Timestamp
+	33, // 31: node.v1.PressureSignal.thresholds:type_name -> node.v1.PressureThreshold
+	40, // 32: node.v1.PressureThreshold.grace:type_name -> google.protobuf.Duration
+	38, // 33: node.v1.PressureThreshold.crossed_at:type_name -> google.protobuf.Timestamp
+	1,  // 34: node.v1.NodeService.GetNode:input_type -> node.v1.GetNodeRequest
+	10, // 35: node.v1.NodeService.WatchNode:input_type -> node.v1.WatchNodeRequest
+	17, // 36: node.v1.NodeService.ListCapabilities:input_type -> node.v1.ListCapabilitiesRequest
+	41, // 37: node.v1.NodeService.GetNodeConfig:input_type -> node.v1.GetNodeConfigRequest
+	6,  // 38: node.v1.NodeService.RotateSecretsKey:input_type -> node.v1.RotateSecretsKeyRequest
+	27, // 39: node.v1.NodeService.ListPlugins:input_type -> node.v1.ListPluginsRequest
+	20, // 40: node.v1.NodeService.ListGarbage:input_type -> node.v1.ListGarbageRequest
+	30, // 41: node.v1.NodeService.GetPressure:input_type -> node.v1.GetPressureRequest
+	23, // 42: node.v1.NodeService.GetLogLevel:input_type -> node.v1.GetLogLevelRequest
+	25, // 43: node.v1.NodeService.SetLogLevel:input_type -> node.v1.SetLogLevelRequest
+	2,  // 44: node.v1.NodeService.GetNode:output_type -> node.v1.GetNodeResponse
+	11, // 45: node.v1.NodeService.WatchNode:output_type -> node.v1.WatchNodeResponse
+	19, // 46: node.v1.NodeService.ListCapabilities:output_type -> node.v1.ListCapabilitiesResponse
+	42, // 47: node.v1.NodeService.GetNodeConfig:output_type -> node.v1.GetNodeConfigResponse
+	7,  // 48: node.v1.NodeService.RotateSecretsKey:output_type -> node.v1.RotateSecretsKeyResponse
+	28, // 49: node.v1.NodeService.ListPlugins:output_type -> node.v1.ListPluginsResponse
+	21, // 50: node.v1.NodeService.ListGarbage:output_type -> node.v1.ListGarbageResponse
+	31, // 51: node.v1.NodeService.GetPressure:output_type -> node.v1.GetPressureResponse
+	24, // 52: node.v1.NodeService.GetLogLevel:output_type -> node.v1.GetLogLevelResponse
+	26, // 53: node.v1.NodeService.SetLogLevel:output_type -> node.v1.SetLogLevelResponse
+	44, // [44:54] is the sub-list for method output_type
+	34, // [34:44] is the sub-list for method input_type
+	34, // [34:34] is the sub-list for extension type_name
+	34, // [34:34] is the sub-list for extension extendee
+	0,  // [0:34] is the sub-list for field type_name
 }
 
 func init() { file_node_v1_node_proto_init() }

@@ -10,6 +10,7 @@ import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	structpb "google.golang.org/protobuf/types/known/structpb"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -21,6 +22,59 @@ const (
 	// Verify that runtime/protoimpl is sufficiently up-to-date.
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
+
+// TakenBy is what has the node use another value of a setting.
+type TakenBy int32
+
+const (
+	TakenBy_TAKEN_BY_UNSPECIFIED TakenBy = 0
+	// The running node takes what its files say as soon as they change. A setting with a flag on the command line is none of
+	// these, since the flag wins.
+	TakenBy_TAKEN_BY_RELOAD TakenBy = 1
+	// The value is taken at the next start.
+	TakenBy_TAKEN_BY_RESTART TakenBy = 2
+)
+
+// Enum value maps for TakenBy.
+var (
+	TakenBy_name = map[int32]string{
+		0: "TAKEN_BY_UNSPECIFIED",
+		1: "TAKEN_BY_RELOAD",
+		2: "TAKEN_BY_RESTART",
+	}
+	TakenBy_value = map[string]int32{
+		"TAKEN_BY_UNSPECIFIED": 0,
+		"TAKEN_BY_RELOAD":      1,
+		"TAKEN_BY_RESTART":     2,
+	}
+)
+
+func (x TakenBy) Enum() *TakenBy {
+	p := new(TakenBy)
+	*p = x
+	return p
+}
+
+func (x TakenBy) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (TakenBy) Descriptor() protoreflect.EnumDescriptor {
+	return file_node_v1_node_config_proto_enumTypes[0].Descriptor()
+}
+
+func (TakenBy) Type() protoreflect.EnumType {
+	return &file_node_v1_node_config_proto_enumTypes[0]
+}
+
+func (x TakenBy) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use TakenBy.Descriptor instead.
+func (TakenBy) EnumDescriptor() ([]byte, []int) {
+	return file_node_v1_node_config_proto_rawDescGZIP(), []int{0}
+}
 
 type GetNodeConfigRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -133,7 +187,9 @@ type NodeSetting struct {
 	// The value that the node was told, or the default. What may be a credential is replaced by [REDACTED].
 	Value *structpb.Value `protobuf:"bytes,4,opt,name=value,proto3" json:"value,omitempty"`
 	// What the node does instead, if the value or a part of it has no effect. Empty if the value is in force.
-	Instead       string `protobuf:"bytes,5,opt,name=instead,proto3" json:"instead,omitempty"`
+	Instead string `protobuf:"bytes,5,opt,name=instead,proto3" json:"instead,omitempty"`
+	// What has the node use another value.
+	TakenBy       TakenBy `protobuf:"varint,6,opt,name=taken_by,json=takenBy,proto3,enum=node.v1.TakenBy" json:"taken_by,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -201,6 +257,13 @@ func (x *NodeSetting) GetInstead() string {
 		return x.Instead
 	}
 	return ""
+}
+
+func (x *NodeSetting) GetTakenBy() TakenBy {
+	if x != nil {
+		return x.TakenBy
+	}
+	return TakenBy_TAKEN_BY_UNSPECIFIED
 }
 
 // FeatureGate is a feature gate of Kubernetes.
@@ -293,23 +356,179 @@ func (x *FeatureGate) GetWithoutEffect() bool {
 	return false
 }
 
+// Configuration says how the node follows the files of its configuration. It is known as long as the agent runs: a start
+// takes all that the files say, or fails.
+type Configuration struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The files that are watched, and the directory of drop-ins. Empty if the node has none.
+	Files []string `protobuf:"bytes,1,rep,name=files,proto3" json:"files,omitempty"`
+	// When the files were last read.
+	ReadAt *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=read_at,json=readAt,proto3" json:"read_at,omitempty"`
+	// Why what the files say now is rejected. The last good configuration stays in force. Empty if they are good.
+	Fault string `protobuf:"bytes,3,opt,name=fault,proto3" json:"fault,omitempty"`
+	// When the running node last took values of the files. Absent if all in force is as it was at the start.
+	TakenAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=taken_at,json=takenAt,proto3" json:"taken_at,omitempty"`
+	// The settings that it took then.
+	Taken []string `protobuf:"bytes,5,rep,name=taken,proto3" json:"taken,omitempty"`
+	// The settings whose values in the files need a restart of the node, as of the last good reading.
+	NeedsRestart  []*WaitingSetting `protobuf:"bytes,6,rep,name=needs_restart,json=needsRestart,proto3" json:"needs_restart,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Configuration) Reset() {
+	*x = Configuration{}
+	mi := &file_node_v1_node_config_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Configuration) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Configuration) ProtoMessage() {}
+
+func (x *Configuration) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_node_config_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Configuration.ProtoReflect.Descriptor instead.
+func (*Configuration) Descriptor() ([]byte, []int) {
+	return file_node_v1_node_config_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *Configuration) GetFiles() []string {
+	if x != nil {
+		return x.Files
+	}
+	return nil
+}
+
+func (x *Configuration) GetReadAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ReadAt
+	}
+	return nil
+}
+
+func (x *Configuration) GetFault() string {
+	if x != nil {
+		return x.Fault
+	}
+	return ""
+}
+
+func (x *Configuration) GetTakenAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.TakenAt
+	}
+	return nil
+}
+
+func (x *Configuration) GetTaken() []string {
+	if x != nil {
+		return x.Taken
+	}
+	return nil
+}
+
+func (x *Configuration) GetNeedsRestart() []*WaitingSetting {
+	if x != nil {
+		return x.NeedsRestart
+	}
+	return nil
+}
+
+// WaitingSetting is a setting that has one value in the running node and another in the files.
+type WaitingSetting struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The path of the field.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// What may be a credential is replaced by [REDACTED].
+	Running       *structpb.Value `protobuf:"bytes,2,opt,name=running,proto3" json:"running,omitempty"`
+	Wanted        *structpb.Value `protobuf:"bytes,3,opt,name=wanted,proto3" json:"wanted,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WaitingSetting) Reset() {
+	*x = WaitingSetting{}
+	mi := &file_node_v1_node_config_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WaitingSetting) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WaitingSetting) ProtoMessage() {}
+
+func (x *WaitingSetting) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_node_config_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WaitingSetting.ProtoReflect.Descriptor instead.
+func (*WaitingSetting) Descriptor() ([]byte, []int) {
+	return file_node_v1_node_config_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *WaitingSetting) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *WaitingSetting) GetRunning() *structpb.Value {
+	if x != nil {
+		return x.Running
+	}
+	return nil
+}
+
+func (x *WaitingSetting) GetWanted() *structpb.Value {
+	if x != nil {
+		return x.Wanted
+	}
+	return nil
+}
+
 var File_node_v1_node_config_proto protoreflect.FileDescriptor
 
 const file_node_v1_node_config_proto_rawDesc = "" +
 	"\n" +
-	"\x19node/v1/node_config.proto\x12\anode.v1\x1a\x1cgoogle/protobuf/struct.proto\"5\n" +
+	"\x19node/v1/node_config.proto\x12\anode.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"5\n" +
 	"\x14GetNodeConfigRequest\x12\x1d\n" +
 	"\n" +
 	"given_only\x18\x01 \x01(\bR\tgivenOnly\"\x84\x01\n" +
 	"\x15GetNodeConfigResponse\x120\n" +
 	"\bsettings\x18\x01 \x03(\v2\x14.node.v1.NodeSettingR\bsettings\x129\n" +
-	"\rfeature_gates\x18\x02 \x03(\v2\x14.node.v1.FeatureGateR\ffeatureGates\"\x95\x01\n" +
+	"\rfeature_gates\x18\x02 \x03(\v2\x14.node.v1.FeatureGateR\ffeatureGates\"\xc2\x01\n" +
 	"\vNodeSetting\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04flag\x18\x02 \x01(\tR\x04flag\x12\x16\n" +
 	"\x06source\x18\x03 \x01(\tR\x06source\x12,\n" +
 	"\x05value\x18\x04 \x01(\v2\x16.google.protobuf.ValueR\x05value\x12\x18\n" +
-	"\ainstead\x18\x05 \x01(\tR\ainstead\"\xaf\x01\n" +
+	"\ainstead\x18\x05 \x01(\tR\ainstead\x12+\n" +
+	"\btaken_by\x18\x06 \x01(\x0e2\x10.node.v1.TakenByR\atakenBy\"\xaf\x01\n" +
 	"\vFeatureGate\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05stage\x18\x02 \x01(\tR\x05stage\x12\x17\n" +
@@ -317,7 +536,22 @@ const file_node_v1_node_config_proto_rawDesc = "" +
 	"\bin_force\x18\x04 \x01(\bR\ainForce\x12\x12\n" +
 	"\x04note\x18\x05 \x01(\tR\x04note\x12%\n" +
 	"\x0ewithout_effect\x18\x06 \x01(\bR\rwithoutEffectB\a\n" +
-	"\x05_toldB\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
+	"\x05_told\"\xfb\x01\n" +
+	"\rConfiguration\x12\x14\n" +
+	"\x05files\x18\x01 \x03(\tR\x05files\x123\n" +
+	"\aread_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x06readAt\x12\x14\n" +
+	"\x05fault\x18\x03 \x01(\tR\x05fault\x125\n" +
+	"\btaken_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\atakenAt\x12\x14\n" +
+	"\x05taken\x18\x05 \x03(\tR\x05taken\x12<\n" +
+	"\rneeds_restart\x18\x06 \x03(\v2\x17.node.v1.WaitingSettingR\fneedsRestart\"\x86\x01\n" +
+	"\x0eWaitingSetting\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x120\n" +
+	"\arunning\x18\x02 \x01(\v2\x16.google.protobuf.ValueR\arunning\x12.\n" +
+	"\x06wanted\x18\x03 \x01(\v2\x16.google.protobuf.ValueR\x06wanted*N\n" +
+	"\aTakenBy\x12\x18\n" +
+	"\x14TAKEN_BY_UNSPECIFIED\x10\x00\x12\x13\n" +
+	"\x0fTAKEN_BY_RELOAD\x10\x01\x12\x14\n" +
+	"\x10TAKEN_BY_RESTART\x10\x02B\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
 
 var (
 	file_node_v1_node_config_proto_rawDescOnce sync.Once
@@ -331,23 +565,34 @@ func file_node_v1_node_config_proto_rawDescGZIP() []byte {
 	return file_node_v1_node_config_proto_rawDescData
 }
 
-var file_node_v1_node_config_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_node_v1_node_config_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_node_v1_node_config_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_node_v1_node_config_proto_goTypes = []any{
-	(*GetNodeConfigRequest)(nil),  // 0: node.v1.GetNodeConfigRequest
-	(*GetNodeConfigResponse)(nil), // 1: node.v1.GetNodeConfigResponse
-	(*NodeSetting)(nil),           // 2: node.v1.NodeSetting
-	(*FeatureGate)(nil),           // 3: node.v1.FeatureGate
-	(*structpb.Value)(nil),        // 4: google.protobuf.Value
+	(TakenBy)(0),                  // 0: node.v1.TakenBy
+	(*GetNodeConfigRequest)(nil),  // 1: node.v1.GetNodeConfigRequest
+	(*GetNodeConfigResponse)(nil), // 2: node.v1.GetNodeConfigResponse
+	(*NodeSetting)(nil),           // 3: node.v1.NodeSetting
+	(*FeatureGate)(nil),           // 4: node.v1.FeatureGate
+	(*Configuration)(nil),         // 5: node.v1.Configuration
+	(*WaitingSetting)(nil),        // 6: node.v1.WaitingSetting
+	(*structpb.Value)(nil),        // 7: google.protobuf.Value
+	(*timestamppb.Timestamp)(nil), // 8: google.protobuf.Timestamp
 }
 var file_node_v1_node_config_proto_depIdxs = []int32{
-	2, // 0: node.v1.GetNodeConfigResponse.settings:type_name -> node.v1.NodeSetting
-	3, // 1: node.v1.GetNodeConfigResponse.feature_gates:type_name -> node.v1.FeatureGate
-	4, // 2: node.v1.NodeSetting.value:type_name -> google.protobuf.Value
-	3, // [3:3] is the sub-list for method output_type
-	3, // [3:3] is the sub-list for method input_type
-	3, // [3:3] is the sub-list for extension type_name
-	3, // [3:3] is the sub-list for extension extendee
-	0, // [0:3] is the sub-list for field type_name
+	3, // 0: node.v1.GetNodeConfigResponse.settings:type_name -> node.v1.NodeSetting
+	4, // 1: node.v1.GetNodeConfigResponse.feature_gates:type_name -> node.v1.FeatureGate
+	7, // 2: node.v1.NodeSetting.value:type_name -> google.protobuf.Value
+	0, // 3: node.v1.NodeSetting.taken_by:type_name -> node.v1.TakenBy
+	8, // 4: node.v1.Configuration.read_at:type_name -> google.protobuf.Timestamp
+	8, // 5: node.v1.Configuration.taken_at:type_name -> google.protobuf.Timestamp
+	6, // 6: node.v1.Configuration.needs_restart:type_name -> node.v1.WaitingSetting
+	7, // 7: node.v1.WaitingSetting.running:type_name -> google.protobuf.Value
+	7, // 8: node.v1.WaitingSetting.wanted:type_name -> google.protobuf.Value
+	9, // [9:9] is the sub-list for method output_type
+	9, // [9:9] is the sub-list for method input_type
+	9, // [9:9] is the sub-list for extension type_name
+	9, // [9:9] is the sub-list for extension extendee
+	0, // [0:9] is the sub-list for field type_name
 }
 
 func init() { file_node_v1_node_config_proto_init() }
@@ -361,13 +606,14 @@ func file_node_v1_node_config_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_node_v1_node_config_proto_rawDesc), len(file_node_v1_node_config_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   4,
+			NumEnums:      1,
+			NumMessages:   6,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
 		GoTypes:           file_node_v1_node_config_proto_goTypes,
 		DependencyIndexes: file_node_v1_node_config_proto_depIdxs,
+		EnumInfos:         file_node_v1_node_config_proto_enumTypes,
 		MessageInfos:      file_node_v1_node_config_proto_msgTypes,
 	}.Build()
 	File_node_v1_node_config_proto = out.File
