@@ -58,7 +58,9 @@ func (n *node) configuration() configuration {
 // takenBy checks what has the node use another value of settings.
 func (n *node) takenBy(want map[string]string) {
 	n.t.Helper()
-	var got struct{ Settings []struct{ Name, TakenBy string } }
+	var got struct {
+		Settings []struct{ Name, TakenBy string }
+	}
 	if err := json.Unmarshal([]byte(n.curl("/v1/node/config").body), &got); err != nil {
 		n.t.Fatal(err)
 	}
