@@ -37,7 +37,7 @@ func (n *node) tells(text string) {
 	n.eventually("an event with "+text, func() bool { return strings.Contains(n.events(), text) })
 }
 
-// configuration is what the node says of its files.
+// configuration holds what the node says of its files.
 type configuration struct {
 	Files           []string
 	ReadAt, TakenAt time.Time
