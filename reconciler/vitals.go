@@ -61,6 +61,7 @@ type Vitals struct {
 	mu     sync.Mutex // of what the last looks have shown
 	known  node.RuntimeStatus
 	unread []health.Unread
+	beyond []health.Beyond
 	record health.Record
 }
 
@@ -198,6 +199,7 @@ func (v *Vitals) take(answer *node.RuntimeStatus, reading health.Reading, now ti
 		Down: v.Down != nil && v.Down(), RuntimeReady: v.known.Ready, NetworkReady: v.known.NetworkReady, Message: v.known.Message, Reading: reading,
 	}, now)
 	v.setShort(health.Pressures(v.record.Conditions()))
+	changed = v.setBeyond(v.record.Pressure().Beyond) || changed
 	if !first && (changed || !reflect.DeepEqual(v.known, before)) {
 		v.changed.Ring()
 	}
@@ -215,6 +217,29 @@ func (v *Vitals) setShort(short []corev1.NodeConditionType) {
 	default:
 		v.Log.Warn("the node is short of a resource: it refuses new pods that are not critical", "conditions", short)
 	}
+}
+
+// setBeyond notes the thresholds that can never hold, and logs those that are new. It reports whether others are so now.
+func (v *Vitals) setBeyond(beyond []health.Beyond) (changed bool) {
+	same := func(a, b health.Beyond) bool { return a.String() == b.String() }
+	if slices.EqualFunc(v.beyond, beyond, same) {
+		return false
+	}
+	for _, b := range beyond {
+		known := slices.ContainsFunc(v.beyond, func(a health.Beyond) bool { return same(a, b) })
+		if !known && !health.OfContainerFs(b.Signal) {
+			v.Log.Warn("a setting needs a look", "setting", b.Setting(), "problem", b.Problem(), "remedy", b.Remedy())
+		}
+	}
+	v.beyond = beyond
+	return true
+}
+
+// Beyond returns the thresholds of eviction that can never hold, as of the last measurement. Do not write to the slice.
+func (v *Vitals) Beyond() []health.Beyond {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.beyond
 }
 
 func (v *Vitals) measure(ctx context.Context) health.Reading {

@@ -83,6 +83,8 @@ type Vitals interface {
 	Changed() <-chan struct{}
 	// Pressure returns how far the node is from running short, as it was moments ago.
 	Pressure(ctx context.Context) health.Pressure
+	// Beyond returns the thresholds of eviction that can never hold on this node.
+	Beyond() []health.Beyond
 }
 
 // Subnets reads the subnets of pods. The server never writes them.

@@ -13,6 +13,7 @@ import (
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node"
 	"nodal/node/capability"
+	"nodal/node/health"
 	"nodal/node/status"
 	"nodal/node/store"
 )
@@ -68,6 +69,7 @@ func (s *nodeService) describe(ctx context.Context) *nodev1.GetNodeResponse {
 	}
 	answer.Shutdown, answer.Configuration = showShutdown(s.shutdown.State()), showConfigured(configured)
 	r, conditions := s.vitals.Look(ctx)
+	answer.Warnings = append(answer.Warnings, beyond(s.vitals.Beyond())...)
 	answer.Runtime = &nodev1.Runtime{
 		Endpoint: s.facts.Endpoint, Name: r.Name, Version: r.Version,
 		Ready: r.Ready, NetworkReady: r.NetworkReady, Message: r.Message, Events: r.Events,
@@ -105,6 +107,16 @@ func showShutdown(of node.Shutdown) *nodev1.Shutdown {
 func warnings(of []Warning) (all []*nodev1.SettingWarning) {
 	for _, w := range of {
 		all = append(all, &nodev1.SettingWarning{Setting: w.Setting, Message: w.Problem, Remedy: w.Remedy})
+	}
+	return all
+}
+
+// beyond warns of thresholds that can never hold. Those of the file system of containers follow from others.
+func beyond(of []health.Beyond) (all []*nodev1.SettingWarning) {
+	for _, b := range of {
+		if !health.OfContainerFs(b.Signal) {
+			all = append(all, &nodev1.SettingWarning{Setting: b.Setting(), Message: b.Problem(), Remedy: b.Remedy()})
+		}
 	}
 	return all
 }

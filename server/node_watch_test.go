@@ -35,6 +35,8 @@ type nodeReader struct {
 	left atomic.Int64                // of the disk, of which 10 have to be
 	key  *scriptedKey
 	told keptConfiguration
+	// rules sets the thresholds of the node.
+	rules func([]health.Rule)
 }
 
 // keptConfiguration is a configuration that a test changes.
@@ -109,6 +111,7 @@ func watchNode(t *testing.T, test func(t *testing.T, n *node1, r *nodeReader)) {
 			},
 		})
 		service.vitals, service.config = vitals, &r.told
+		r.rules = func(rules []health.Rule) { vitals.SetRules(rules, 0) }
 		r.says.Store(&runtimeWord{RuntimeStatus: node.RuntimeStatus{Ready: true, NetworkReady: true}})
 		n.runtime.status = func(context.Context) (node.RuntimeStatus, error) {
 			word := r.says.Load()
@@ -256,6 +259,24 @@ func TestANodeWatchReportsConditions(t *testing.T) {
 		}
 		if disk := told.GetConditions()[1].GetTransitionedAt().AsTime().Sub(began); disk > time.Minute {
 			t.Errorf("the disk is told to be well since %s after the beginning, want half a minute", disk)
+		}
+	})
+}
+
+func TestTheNodeWarnsOfAThresholdThatItCannotMeet(t *testing.T) {
+	watchNode(t, func(t *testing.T, _ *node1, r *nodeReader) {
+		r.rules([]health.Rule{{Signal: "nodefs.available", Least: health.Threshold{Quantity: resource.MustParse("1000")}}})
+		told := r.next(time.Second)
+		const want = "evictionHard[nodefs.available] has no effect: 1k would have to be left, and the node has 100; lower it"
+		if all := told.GetWarnings(); len(all) != 1 || all[0].GetSetting()+" "+all[0].GetMessage()+"; "+all[0].GetRemedy() != want {
+			t.Errorf("told %v, want %q", all, want)
+		}
+		if got := conditions(told); !strings.Contains(got, "DiskPressure=False") {
+			t.Errorf("told %s, want no pressure", got)
+		}
+		r.rules(nil)
+		if told := r.next(time.Second); len(told.GetWarnings()) != 0 {
+			t.Errorf("told %v, want no warning", told.GetWarnings())
 		}
 	})
 }

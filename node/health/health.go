@@ -96,8 +96,10 @@ func (r *Record) Take(f Facts, now time.Time) (changed bool) {
 	if r.short == nil {
 		r.short = map[corev1.NodeConditionType]shortage{}
 	}
-	rules := complete(r.Rules, f.Apart)
-	r.pressure = Pressure{Reading: f.Reading, Rules: rules, Crossings: cross(rules, r.pressure.Crossings, f.Reading, now)}
+	rules, beyond := Split(complete(r.Rules, f.Apart), f.Reading)
+	r.pressure = Pressure{
+		Reading: f.Reading, Rules: rules, Crossings: cross(rules, r.pressure.Crossings, f.Reading, now), Beyond: beyond,
+	}
 	present := make([]corev1.NodeCondition, 0, 4)
 	for _, p := range pressures() {
 		present = append(present, r.under(p, f, now))

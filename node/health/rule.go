@@ -147,6 +147,7 @@ type Pressure struct {
 	Reading
 	Rules     []Rule     // that hold now
 	Crossings []Crossing // the most urgent first
+	Beyond    []Beyond   // rules that can never hold, and do not hold therefore
 }
 
 // Crossed returns the crossing of a rule, or nil while it holds.

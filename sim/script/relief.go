@@ -23,31 +23,45 @@ func (s *stage) newRelief() *evict.Relief {
 	}
 }
 
-// lack runs a pass of the relief while the node lacks a signal, or none.
+// usualLeast is the threshold of the node in a script.
+const usualLeast = "10"
+
+// lack runs a pass of the relief while the node lacks a signal, or none. The threshold may be given.
 func (s *stage) lack(words []string) error {
-	if len(words) != 2 || words[1] != "nothing" && !slices.Contains(health.SignalNames(), words[1]) {
+	if len(words) == 2 {
+		words = append(words, usualLeast)
+	}
+	if len(words) != 3 || words[1] != "nothing" && !slices.Contains(health.SignalNames(), words[1]) {
 		return errUsage
 	}
-	s.lacks = words[1]
+	least, err := resource.ParseQuantity(words[2])
+	if err != nil {
+		return errUsage
+	}
+	s.lacks, s.least = words[1], least
 	step := s.relief.Pass(context.Background())
 	if step.Do == evict.Reclaim {
 		s.relief.Cleared()
 	}
 	s.say("pass: %s", step.Do)
+	for _, b := range s.beyond {
+		s.say("warning: %s", b)
+	}
 	return nil
 }
 
-// shortage is a node that has 1 left of 100 of one signal, and has to have 10.
+// shortage is a node that has 1 left of 100 of one signal, and has to have more.
 type shortage struct{ *stage }
 
 func (s shortage) Measure(context.Context) health.Pressure {
 	r := health.Record{}
 	reading := health.Reading{At: s.now}
 	if s.lacks != "nothing" {
-		r.Rules = []health.Rule{{Signal: s.lacks, Least: health.Threshold{Quantity: resource.MustParse("10")}}}
+		r.Rules = []health.Rule{{Signal: s.lacks, Least: health.Threshold{Quantity: s.least}}}
 		reading.Signals = []health.Signal{{Name: s.lacks, Left: 1, Capacity: 100}}
 	}
 	r.Take(health.Facts{Reading: reading}, s.now)
+	s.beyond = r.Pressure().Beyond
 	return r.Pressure()
 }
 

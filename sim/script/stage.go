@@ -8,9 +8,11 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/node"
+	"nodal/node/health"
 	"nodal/node/intake"
 	"nodal/node/store"
 	"nodal/reconciler"
@@ -35,9 +37,11 @@ type stage struct {
 	cgroups bool
 	shared  string // CPUs that containers without CPUs of their own may use
 	relief  *evict.Relief
-	lacks   string // the signal that the node is below the threshold of; empty for none
-	scarce  bool   // finished pods give up their containers
-	auto    bool   // every action is answered as soon as it begins
+	lacks   string            // the signal that the node is below the threshold of; empty for none
+	least   resource.Quantity // that has to be left of it
+	beyond  []health.Beyond   // what the node cannot meet
+	scarce  bool              // finished pods give up their containers
+	auto    bool              // every action is answered as soon as it begins
 	exits   []exit
 	wake    time.Time
 	old     *look

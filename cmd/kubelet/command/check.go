@@ -35,7 +35,7 @@ func runCheck(args []string, c Console) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	settings := append(checkSettings(cfg), checkRunning(ctx, cfg)...)
-	settings = append(settings, checkCgroups(cfg)...)
+	settings = append(append(settings, checkCgroups(cfg)...), checkLimits(cfg)...)
 	settings = append(settings, checkKey(ctx, cfg.Dirs, cfg.Secrets))
 	if cfg.Runtime.Endpoint != "" {
 		return report(append(settings, checkEndpoint(ctx, cfg.Runtime)), c.Out)
