@@ -282,4 +282,5 @@ type Cluster struct {
 	EventBurst   int
 	// ExternalCloud means that a cloud controller initializes the node and knows its addresses.
 	ExternalCloud bool
+	GivenIPs      []netip.Addr // those of --node-ip, for the cloud controller
 }

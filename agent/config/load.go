@@ -141,7 +141,7 @@ func resolve(o *Options) (*Config, error) {
 		Listen:   resolveListen(o),
 		Sources:  resolveSources(k),
 		Auth:     resolveAuth(k),
-		Cluster:  resolveCluster(o),
+		Cluster:  resolveCluster(o, ips),
 		Process:  resolveProcess(o),
 		Shutdown: resolveShutdown(o),
 	}

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -18,7 +19,7 @@ const (
 	cloudTaint    = "node.cloudprovider.kubernetes.io/uninitialized"
 )
 
-func resolveCluster(o *Options) Cluster {
+func resolveCluster(o *Options, ips []netip.Addr) Cluster {
 	k := &o.Kubelet
 	c := Cluster{
 		Kubeconfig: o.Kubeconfig, Bootstrap: o.Bootstrap, Rotate: k.RotateCertificates, Register: *k.RegisterNode,
@@ -27,7 +28,7 @@ func resolveCluster(o *Options) Cluster {
 		StatusEvery: k.NodeStatusUpdateFrequency.Duration, StatusAtMost: k.NodeStatusReportFrequency.Duration,
 		QPS: float32(*k.KubeAPIQPS), Burst: int(k.KubeAPIBurst),
 		EventQPS: float64(*k.EventRecordQPS), EventBurst: int(k.EventBurst),
-		MaxImages: int(*k.NodeStatusMaxImages), ExternalCloud: o.CloudProvider == externalCloud,
+		MaxImages: int(*k.NodeStatusMaxImages), ExternalCloud: o.CloudProvider == externalCloud, GivenIPs: ips,
 	}
 	if c.ExternalCloud {
 		c.Taints = append(c.Taints, corev1.Taint{Key: cloudTaint, Value: "true", Effect: corev1.TaintEffectNoSchedule})

@@ -215,7 +215,7 @@ func (m *Membership) join(ctx context.Context, api *rest.Config, self Node) erro
 	ctx = auth.NewContext(ctx, auth.Identity{Name: "cluster", Role: auth.RoleAdmin, Via: auth.ViaProcess})
 	return member.Run(ctx, member.Config{
 		NodeName: m.config.NodeName, Register: c.Register, Taints: c.Taints, ProviderID: c.ProviderID,
-		ExternalCloud: c.ExternalCloud, MaxImages: c.MaxImages, KubeletPort: int32(m.config.Port),
+		ExternalCloud: c.ExternalCloud, GivenIPs: c.GivenIPs, MaxImages: c.MaxImages, KubeletPort: int32(m.config.Port),
 		Lease: c.Lease, StatusEvery: c.StatusEvery, StatusAtMost: c.StatusAtMost,
 		EventsPerSecond: c.EventQPS, EventBurst: c.EventBurst,
 		Board: self.Board,

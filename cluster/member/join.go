@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -39,6 +41,10 @@ type nodeObject struct {
 // annotationVersion is the version of the node's program. The Node object's own field is that of Kubernetes.
 const annotationVersion = "nodal.node/version"
 
+// annotationGivenIPs tells a cloud controller which of the machine's addresses is the node's. Controllers refuse a node
+// that names an address which the cloud does not know.
+const annotationGivenIPs = "alpha.kubernetes.io/provided-node-ip"
+
 // register creates the Node object, or updates the labels and annotations of the existing one.
 func (n *nodeObject) register(ctx context.Context) error {
 	info, err := n.node.GetNode(ctx, &nodev1.GetNodeRequest{})
@@ -66,11 +72,19 @@ func (n *nodeObject) register(ctx context.Context) error {
 // label gives the Node object this node's labels and annotations. What the cluster refuses is logged: the node can do
 // without it.
 func (n *nodeObject) label(ctx context.Context, info *nodev1.GetNodeResponse, found *corev1.Node) error {
-	missing := map[string]map[string]string{}
+	missing := map[string]any{}
 	if labels := differing(n.labels(info), found.Labels); len(labels) > 0 {
 		missing["labels"] = labels
 	}
-	if annotations := differing(annotations(info), found.Annotations); len(annotations) > 0 {
+	wanted := n.annotations(info)
+	annotations := map[string]any{}
+	for name, value := range differing(wanted, found.Annotations) {
+		annotations[name] = value
+	}
+	if _, old := found.Annotations[annotationGivenIPs]; old && wanted[annotationGivenIPs] == "" {
+		annotations[annotationGivenIPs] = nil
+	}
+	if len(annotations) > 0 {
 		missing["annotations"] = annotations
 	}
 	if len(missing) == 0 {
@@ -117,7 +131,7 @@ func (n *nodeObject) relabel(ctx context.Context, info *nodev1.GetNodeResponse, 
 func (n *nodeObject) create(ctx context.Context, info *nodev1.GetNodeResponse) error {
 	n.lookAtImages(ctx)
 	made := &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: n.config.NodeName, Labels: n.labels(info), Annotations: annotations(info)},
+		ObjectMeta: metav1.ObjectMeta{Name: n.config.NodeName, Labels: n.labels(info), Annotations: n.annotations(info)},
 		Spec:       corev1.NodeSpec{ProviderID: n.config.ProviderID, Taints: n.config.Taints},
 		Status:     n.status(info),
 	}
@@ -189,11 +203,27 @@ func (n *nodeObject) labels(info *nodev1.GetNodeResponse) map[string]string {
 }
 
 // annotations returns the node's annotations.
-func annotations(info *nodev1.GetNodeResponse) map[string]string {
-	if info.GetVersion() == "" {
-		return nil
+func (n *nodeObject) annotations(info *nodev1.GetNodeResponse) map[string]string {
+	all := map[string]string{}
+	if info.GetVersion() != "" {
+		all[annotationVersion] = info.GetVersion()
 	}
-	return map[string]string{annotationVersion: info.GetVersion()}
+	if given := n.givenIPs(); given != "" {
+		all[annotationGivenIPs] = given
+	}
+	return all
+}
+
+// givenIPs returns the addresses that a cloud controller is told of; empty if there is none, or no address is named.
+func (n *nodeObject) givenIPs() string {
+	if !n.config.ExternalCloud || slices.ContainsFunc(n.config.GivenIPs, netip.Addr.IsUnspecified) {
+		return ""
+	}
+	var texts []string
+	for _, ip := range n.config.GivenIPs {
+		texts = append(texts, ip.String())
+	}
+	return strings.Join(texts, ",")
 }
 
 // differing returns the entries of wanted that are missing in found, or have another value there.

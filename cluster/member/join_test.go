@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -305,6 +306,44 @@ func TestAddressesThatACloudSaysStay(t *testing.T) {
 			}
 			if got := strings.Contains((*written)[len(*written)-1], "addresses"); got != c.want {
 				t.Errorf("of addresses is told: %t, want %t", got, c.want)
+			}
+		})
+	}
+}
+
+func TestACloudControllerIsToldOfTheAddressesThatTheConfigurationNames(t *testing.T) {
+	addr, any4 := netip.MustParseAddr("192.0.2.1"), netip.IPv4Unspecified()
+	old := map[string]string{"alpha.kubernetes.io/provided-node-ip": "203.0.113.9"}
+	for _, c := range []struct {
+		name       string
+		config     Config
+		annotation any // of the Node object; nil if it is taken away
+		own        bool
+	}{
+		{"without a cloud", Config{GivenIPs: []netip.Addr{addr}}, nil, true},
+		{"with one", Config{ExternalCloud: true, GivenIPs: []netip.Addr{addr, netip.MustParseAddr("2001:db8::1")}}, "192.0.2.1,2001:db8::1", true},
+		{"any address of a family names none", Config{ExternalCloud: true, GivenIPs: []netip.Addr{any4}}, nil, true},
+		{"where none is named, the cloud alone knows them", Config{ExternalCloud: true}, nil, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			found := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Annotations: old}}
+			p, written, _ := placed(t, c.config, found, http.StatusOK)
+			if err := errors.Join(p.register(t.Context()), p.update(t.Context())); err != nil {
+				t.Fatal(err)
+			}
+			var label struct {
+				Metadata struct{ Annotations map[string]any }
+			}
+			_, patch, _ := strings.Cut((*written)[0], " ")
+			if err := json.Unmarshal([]byte(patch), &label); err != nil {
+				t.Fatal(err)
+			}
+			if got, ok := label.Metadata.Annotations["alpha.kubernetes.io/provided-node-ip"]; !ok || got != c.annotation {
+				t.Errorf("the annotation becomes %v, want %v", got, c.annotation)
+			}
+			status := (*written)[len(*written)-1]
+			if got := strings.Contains(status, "InternalIP"); got != c.own || !strings.Contains(status, "Hostname") {
+				t.Errorf("the status is %s; want the node's own addresses: %t, and its name", status, c.own)
 			}
 		})
 	}

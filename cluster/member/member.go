@@ -3,6 +3,7 @@ package member
 import (
 	"context"
 	"log/slog"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -30,6 +31,9 @@ type Config struct {
 
 	// ExternalCloud leaves the addresses to a cloud controller, once the Node object has some.
 	ExternalCloud bool
+	// GivenIPs are the addresses that the node's configuration names. The cloud controller is told of them. Without any,
+	// it alone knows the node's addresses.
+	GivenIPs []netip.Addr
 
 	EventsPerSecond float64 // to the cluster; zero means no limit
 	EventBurst      int

@@ -69,7 +69,7 @@ func (n *nodeObject) status(info *nodev1.GetNodeResponse) corev1.NodeStatus {
 	status := corev1.NodeStatus{
 		Capacity: quantities(info.GetCapacity()), Allocatable: quantities(info.GetAllocatable()),
 		Conditions: n.conditions(info.GetConditions()),
-		Addresses:  addresses(info),
+		Addresses:  n.addresses(info),
 		NodeInfo: corev1.NodeSystemInfo{
 			MachineID: info.GetMachineId(), BootID: info.GetBootId(), SystemUUID: info.GetSystemUuid(),
 			KernelVersion: info.GetKernelVersion(), OSImage: info.GetOsImage(), OperatingSystem: "linux", Architecture: info.GetArchitecture(),
@@ -158,9 +158,13 @@ func (n *nodeObject) conditions(shown []*nodev1.NodeCondition) []corev1.NodeCond
 	return list
 }
 
-func addresses(info *nodev1.GetNodeResponse) []corev1.NodeAddress {
+// addresses returns the node's addresses. Those that the node has found itself may not be what a cloud calls its own.
+func (n *nodeObject) addresses(info *nodev1.GetNodeResponse) []corev1.NodeAddress {
 	var list []corev1.NodeAddress
 	for _, a := range info.GetAddresses() {
+		if n.config.ExternalCloud && len(n.config.GivenIPs) == 0 {
+			break
+		}
 		if ip, err := netip.ParseAddr(a); err == nil {
 			list = append(list, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: ip.String()})
 		}

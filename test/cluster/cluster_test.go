@@ -263,7 +263,7 @@ func (w *world) resizes() {
 func TestKubeletJoinsWithoutApisync(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "In a cluster",
-		"a kubelet with --kubeconfig joins without apisync, with its taints, its provider ID, and the taint that keeps pods out until the cloud provider has initialized it",
+		"a kubelet with --kubeconfig joins without apisync, with its taints, its provider ID, and the taint that keeps pods out until the cloud provider has initialized it, which also says its addresses",
 		"a pod from a file shows in the cluster, again when it is deleted there",
 		"a kubelet with --kubeconfig that is killed and started again adopts its pods, and none of them restarts",
 		"a kubelet with --kubeconfig starts without the API server, and runs the pods that it had",
@@ -280,6 +280,9 @@ func TestKubeletJoinsWithoutApisync(t *testing.T) {
 		}
 		return ok && tainted("only") && tainted("node.cloudprovider.kubernetes.io/uninitialized") && n.Spec.ProviderID == "cloud://7"
 	})
+	if n, _ := get[corev1.Node](w.plane, "/api/v1/nodes/node-a"); len(n.Status.Addresses) != 1 || n.Status.Addresses[0].Type != corev1.NodeHostName {
+		t.Errorf("the node's addresses are %v, want its name alone until a cloud controller says them", n.Status.Addresses)
+	}
 	mirror := w.await("static-node-a", "mirrored", ready)
 	w.ask("DELETE", podsPath+"/static-node-a?gracePeriodSeconds=0", "", "")
 	w.create(podsPath, manifest("steady", sleeper))
