@@ -34,6 +34,10 @@ func (f Files) OfPod(key node.Key, uid types.UID) ([]node.LogFile, error) {
 	return f.Logs.Files(key, uid)
 }
 
+// OfPods lists the log files that pods still have, of which Key and UID are given. It is for rounds: all pods are named at
+// each call, and what has not changed since the last one is remembered.
+func (f Files) OfPods(pods []node.LogRun) ([]node.LogFile, error) { return f.listing.Files(pods) }
+
 // RemoveFile removes one log file.
 func (f Files) RemoveFile(file node.LogFile) error {
 	if file.Run.Kept {

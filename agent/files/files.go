@@ -36,11 +36,12 @@ const (
 type Files struct {
 	Logs logs.Layout
 
-	tree   podfiles.Tree
-	ours   func(types.UID) bool
-	kept   *logs.Kept
-	budget config.LogBudget
-	log    *slog.Logger
+	tree    podfiles.Tree
+	ours    func(types.UID) bool
+	kept    *logs.Kept
+	listing *logs.Listing
+	budget  config.LogBudget
+	log     *slog.Logger
 }
 
 var _ reconciler.Logs = Files{}
@@ -60,6 +61,7 @@ func In(dirs config.Dirs, budget config.LogBudget, ours func(types.UID) bool, lo
 	if !budget.None() {
 		f.Logs.Kept = f.kept
 	}
+	f.listing = &logs.Listing{Layout: f.Logs}
 	return f
 }
 

@@ -19,8 +19,8 @@ import (
 type LogFiles interface {
 	// Kept lists the files of deleted pods, and of runs that were removed.
 	Kept() ([]node.LogFile, error)
-	// OfPod lists the files that a pod still has.
-	OfPod(node.Key, types.UID) ([]node.LogFile, error)
+	// OfPods lists the files that pods still have, of which Key and UID are given.
+	OfPods([]node.LogRun) ([]node.LogFile, error)
 	RemoveFile(node.LogFile) error
 	// Budget returns what all of them together may take.
 	Budget() (LogBudget, error)
@@ -118,21 +118,24 @@ func (c *LogCollector) look() ([]LogFile, error) {
 		all = append(all, LogFile{f, use})
 	}
 	views, _ := c.Store.Views()
+	var pods []node.LogRun
+	runs := map[types.UID][]node.Container{}
 	for _, v := range views {
 		if v.Gone || v.Slot == nil {
 			continue
 		}
-		files, err := c.Files.OfPod(v.Key, v.Slot.Pod.UID())
-		if err != nil {
-			return nil, err
-		}
-		var runs []node.Container
+		uid := v.Slot.Pod.UID()
+		pods = append(pods, node.LogRun{Key: v.Key, UID: uid})
 		if v.Got != nil {
-			runs = v.Got.Containers
+			runs[uid] = v.Got.Containers
 		}
-		for _, f := range files {
-			all = append(all, LogFile{f, useOf(f, runs)})
-		}
+	}
+	files, err := c.Files.OfPods(pods)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		all = append(all, LogFile{f, useOf(f, runs[f.Run.UID])})
 	}
 	return all, nil
 }

@@ -46,8 +46,10 @@ func (s *shelf) of(kept bool) (all []node.LogFile) {
 
 func (s *shelf) Kept() ([]node.LogFile, error) { return s.of(true), nil }
 
-func (s *shelf) OfPod(key node.Key, uid types.UID) ([]node.LogFile, error) {
-	return slices.DeleteFunc(s.of(false), func(f node.LogFile) bool { return f.Run.Key != key || f.Run.UID != uid }), nil
+func (s *shelf) OfPods(pods []node.LogRun) ([]node.LogFile, error) {
+	return slices.DeleteFunc(s.of(false), func(f node.LogFile) bool {
+		return !slices.Contains(pods, node.LogRun{Key: f.Run.Key, UID: f.Run.UID})
+	}), nil
 }
 
 func (s *shelf) RemoveFile(file node.LogFile) error {
