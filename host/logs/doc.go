@@ -32,7 +32,7 @@
 //
 // With Kept a log outlives its run and its pod (kept.go): removing it moves its files below the same directory, under the
 // name of the node. Package reconciler/gc decides which of these files go, and when; kept_files.go lists and removes
-// them, files.go those of pods that are still there.
+// them, files.go those of pods that are still there. listing.go does so again and again, and reads only what has changed.
 //
 // # What counts as a line
 //
