@@ -2,12 +2,14 @@ package reconciler_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"nodal/node"
 	sim "nodal/sim/cri"
 )
 
@@ -40,6 +42,36 @@ func TestAResizeIsCountedOnceItIsMade(t *testing.T) {
 		}
 		if !slices.Contains(b.counts.did, "ResizeContainer") {
 			t.Errorf("got actions %q", b.counts.did)
+		}
+	})
+}
+
+// resizes returns the events about resizes.
+func (b *bench) resizes() string {
+	return b.reasons(func(e *node.Event) bool { return strings.HasPrefix(e.Reason, "Resize") && e.Reason != "Resized" })
+}
+
+func TestAResizeIsToldInKubernetesWords(t *testing.T) {
+	inBubble(t, false, func(b *bench) {
+		b.apply(with("100m"))
+		b.rest(time.Minute)
+		b.server.Inject(sim.Faults{Rules: []sim.Rule{{Method: "UpdateContainerResources", Kind: sim.ErrorBefore, Code: 13}}})
+		b.apply(with("200m"))
+		b.rest(time.Hour)
+		b.server.Inject(sim.Faults{})
+		b.rest(time.Hour)
+		b.change("web", func(p *node.Pod) { p.Resize = &node.Resize{Reason: corev1.PodReasonInfeasible, Message: "too much"} })
+		b.rest(time.Minute)
+		b.change("web", func(p *node.Pod) { p.Resize = &node.Resize{Reason: corev1.PodReasonDeferred, Message: "later"} })
+		b.rest(time.Minute)
+		if got, want := b.resizes(), "ResizeStarted ResizeError ResizeCompleted ResizeInfeasible ResizeDeferred"; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+		events, _, err := b.events.Since(0, func(e *node.Event) bool { return e.Reason == "ResizeInfeasible" })
+		const want = `Pod resize Infeasible: {"containers":[{"name":"main","resources":{"limits":{"cpu":"200m"},"requests":{"cpu":"200m"}}}],` +
+			`"generation":2,"error":"too much"}`
+		if err != nil || len(events) != 1 || events[0].Message != want || !events[0].Warning {
+			t.Errorf("got %+v, %v, want %s", events, err, want)
 		}
 	})
 }

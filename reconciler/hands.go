@@ -145,6 +145,7 @@ func (h hands) Saw(v store.View, before *node.Pod) {
 	if before != nil && before.UID() == pod.UID() {
 		if before != pod {
 			h.Counts.Changed(before, pod, freed)
+			h.reportPending(before, pod)
 		}
 		return
 	}
