@@ -18,6 +18,7 @@ import (
 	"nodal/host/self"
 	"nodal/host/tunable"
 	"nodal/node/offer"
+	"nodal/node/store"
 )
 
 // facts describe the machine, the cluster and the node's offer, as found at the start.
@@ -30,6 +31,7 @@ type facts struct {
 	supervisor notify.Supervisor
 	offers     *offer.Board           // what the node offers to pods
 	owner      *offering.Owner        // of the offers
+	devices    *store.Devices         // that plugins list
 	cluster    *membership.Membership // nil if the node stands alone
 	tracing    tracing.Hooks
 	kernel     *oom.Log         // nil if it cannot be read
@@ -77,8 +79,8 @@ func look(ctx context.Context, o Options) (f facts, err error) {
 		o.Log.Warn("the machine does not suit a setting", "setting", w.Setting, "problem", w.Problem, "remedy", w.Remedy)
 		f.warnings = append(f.warnings, w)
 	}
-	f.offers = &offer.Board{}
-	if f.owner, err = beginOffer(cfg, f.machine, f.offers, o.Log); err != nil {
+	f.offers, f.devices = &offer.Board{}, store.NewDevices()
+	if f.owner, err = beginOffer(cfg, f.machine, f.offers, f.devices, o.Log); err != nil {
 		return f, err
 	}
 	return f, cgroups.HoldReserved(ctx, cfg, f.cgroups)

@@ -6,12 +6,14 @@ import (
 	"log/slog"
 	goruntime "runtime"
 	"sync"
+	"time"
 
 	"nodal/agent/offering"
 	"nodal/host/machine"
 	"nodal/host/topology"
 	"nodal/node/assign"
 	"nodal/node/offer"
+	"nodal/node/store"
 )
 
 // newOwner returns the owner of the node's offer, which has posted the first one. look returns the machine's
@@ -37,26 +39,52 @@ func newOwner(
 }
 
 // followOffer keeps the offer up to date until the context ends. watch calls wake for each change of the machine's
-// devices, and renew looks at the machine when woken.
+// devices, listed is closed when plugins list other devices, and renew looks at all of it when woken.
 func followOffer(
-	ctx context.Context, watch func(_ context.Context, wake func(), subsystems ...string) error,
+	ctx context.Context, watch func(_ context.Context, wake func(), subsystems ...string) error, listed func() <-chan struct{},
 	renew func(_ context.Context, woken <-chan struct{}), log *slog.Logger,
 ) {
 	woken := make(chan struct{}, 1)
+	wake := func() {
+		select {
+		case woken <- struct{}{}:
+		default: // the look that is due sees this change too
+		}
+	}
 	var group sync.WaitGroup
 	group.Go(func() {
-		err := watch(ctx, func() {
+		for {
+			changed := listed()
+			wake() // for a change since the last one was heard
 			select {
-			case woken <- struct{}{}:
-			default: // the look that is due sees this change too
+			case <-ctx.Done():
+				return
+			case <-changed:
 			}
-		}, "cpu", "memory")
+		}
+	})
+	group.Go(func() {
+		err := watch(ctx, wake, "cpu", "memory")
 		if err != nil {
 			log.Warn("the node learns later that a CPU came or went", "err", err)
 		}
 	})
 	group.Go(func() { renew(ctx, woken) })
 	group.Wait()
+}
+
+// withDevices returns a look at the machine that sees the devices on a board, too.
+func withDevices(look func() (offering.Facts, error), board *store.Devices, now func() time.Time) func() (offering.Facts, error) {
+	return func() (offering.Facts, error) {
+		f, err := look()
+		for _, r := range board.List() {
+			if f.Devices == nil {
+				f.Devices = assign.Devices{}
+			}
+			f.Devices[r.Name] = r.Offered(now())
+		}
+		return f, err
+	}
 }
 
 // resources returns the resources of the machine whose files lie in root, and whose /sys is sys. The size of the

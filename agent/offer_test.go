@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/fstest"
 	"testing/synctest"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -18,6 +19,7 @@ import (
 	"nodal/node/admit"
 	"nodal/node/assign"
 	"nodal/node/offer"
+	"nodal/node/store"
 )
 
 func TestRulesOfAssignmentKnowTheMemoryThatIsKeptFromPods(t *testing.T) {
@@ -80,6 +82,7 @@ func TestBurstOfDeviceEventsWakesTheOwnerOnce(t *testing.T) {
 			<-ctx.Done()
 			return nil
 		}
+		board := store.NewDevices()
 		renew := func(ctx context.Context, woken <-chan struct{}) {
 			<-burst // busy until then
 			for {
@@ -93,12 +96,17 @@ func TestBurstOfDeviceEventsWakesTheOwnerOnce(t *testing.T) {
 		}
 		ended := make(chan struct{})
 		go func() {
-			followOffer(ctx, watch, renew, slog.New(slog.DiscardHandler))
+			followOffer(ctx, watch, board.Changed, renew, slog.New(slog.DiscardHandler))
 			close(ended)
 		}()
 		synctest.Wait()
 		if looks != 1 {
 			t.Errorf("woken %d times by a burst, want once", looks)
+		}
+		board.Registered("example.com/gpu", "gpu.sock", false, time.Now())
+		synctest.Wait()
+		if looks != 2 {
+			t.Errorf("woken %d times after a plugin has registered, want twice", looks)
 		}
 		cancel()
 		<-ended
@@ -109,8 +117,12 @@ func TestOwnerLooksWithoutDeviceEvents(t *testing.T) {
 	var log bytes.Buffer
 	deaf := func(context.Context, func(), ...string) error { return errors.New("no netlink") }
 	looked := false
-	followOffer(t.Context(), deaf, func(context.Context, <-chan struct{}) { looked = true },
-		slog.New(slog.NewTextHandler(&log, nil)))
+	ctx, cancel := context.WithCancel(t.Context())
+	renew := func(context.Context, <-chan struct{}) {
+		looked = true
+		cancel()
+	}
+	followOffer(ctx, deaf, store.NewDevices().Changed, renew, slog.New(slog.NewTextHandler(&log, nil)))
 	if !looked || !strings.Contains(log.String(), "no netlink") {
 		t.Errorf("looked: %t, log: %q; want a look and the fault", looked, log.String())
 	}

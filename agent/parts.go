@@ -13,6 +13,7 @@ import (
 	"nodal/agent/recall"
 	"nodal/agent/reload"
 	"nodal/agent/state"
+	"nodal/host/device"
 	"nodal/host/plugin"
 	"nodal/host/probe"
 	"nodal/host/source"
@@ -39,6 +40,7 @@ type parts struct {
 	origins    []podSource // of pods besides the API
 	shelf      *images.Shelf
 	plugins    *plugin.Registry
+	devices    *device.Plugins
 	prober     *probe.Prober
 	reconciler *reconciler.Reconciler
 	relief     *evict.Relief
@@ -80,12 +82,15 @@ func build(o Options, f facts, m memory, r runtime, guard *auth.Authenticator) (
 	if p.plugins, err = openPlugins(o); err != nil {
 		return p, err
 	}
+	if p.devices, err = device.Open(device.Config{Dir: cfg.Dirs.DevicePlugins(), Board: f.devices, Log: o.Log, Counts: m.counts}); err != nil {
+		return p, err
+	}
 	m.counts.Plugins(p.plugins.Board.List, func(name string) string { return filepath.Join(cfg.Dirs.Plugins(), name) })
 	m.counts.Resizing(func(v store.View) bool { return status.Resizing(p.site, v.Slot, v.Got) })
 	p.prober = probe.New(probe.Config{Exec: r.streams, Tell: report})
 	act := reconciler.Act{
 		Store: m.state.Store, Runtime: r.pods, Images: p.shelf.Puller, Hooks: p.prober, Logs: m.files,
-		Volumes: m.volumes, Storage: m.keeper, Clock: time.Now, Freed: freed(p.intake.Readmit),
+		Volumes: m.volumes, Storage: m.keeper, Clock: time.Now, Freed: freed(p.intake.Readmit), Devices: p.devices,
 	}
 	if r.cgroups != nil {
 		act.Cgroups = r.cgroups

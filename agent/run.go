@@ -58,6 +58,7 @@ func tasks(o Options, f facts, m memory, r runtime, p parts) []task {
 		f.tracing.Run,
 		steady(p.vitals.Run),
 		steady(p.plugins.Run),
+		steady(p.devices.Run),
 		steady(p.machine.Run),
 		steady(func(ctx context.Context) { heedShutdown(ctx, p.machine, p.vitals) }),
 		steady(watchShutdown(o.Config, p.machine, o.Log)),
@@ -65,7 +66,7 @@ func tasks(o Options, f facts, m memory, r runtime, p parts) []task {
 		steady(m.state.KeepEvents),
 		steady(p.shelf.Collector.Run),
 		after(steady(p.logs.Run), p.reconciler.Looked()), // a log goes by what its run does
-		steady(func(ctx context.Context) { followOffer(ctx, uevent.Watch, f.owner.Run, o.Log) }),
+		steady(func(ctx context.Context) { followOffer(ctx, uevent.Watch, f.devices.Changed, f.owner.Run, o.Log) }),
 		steady(func(ctx context.Context) { f.supervisor.Watch(ctx, p.reconciler.Alive, o.Log) }),
 		steady(func(ctx context.Context) {
 			m.counts.Watch(ctx, m.state.Events, m.state.Events.Began(), m.state.Store.View)

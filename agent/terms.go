@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	goruntime "runtime"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/cpuset"
@@ -20,11 +21,12 @@ import (
 	"nodal/node/assign"
 	"nodal/node/limit"
 	"nodal/node/offer"
+	"nodal/node/store"
 )
 
 // beginOffer posts the node's first offer and returns its owner.
 func beginOffer(
-	cfg *config.Config, m machine.Facts, board *offer.Board, log *slog.Logger,
+	cfg *config.Config, m machine.Facts, board *offer.Board, devices *store.Devices, log *slog.Logger,
 ) (*offering.Owner, error) {
 	root, sys := os.DirFS("/"), os.DirFS("/sys")
 	users, err := userPool(m.Subuid, m.Subgid, cfg.Pods.IDs, cfg.Pods.Max)
@@ -47,7 +49,7 @@ func beginOffer(
 	setTerms(&terms, cfg)
 	look := func() (offering.Facts, error) { return resources(root, sys, disk) }
 	rules := func(kept int64) (*assign.Rules, error) { return assignRules(sys, cfg.Assign, r, kept) }
-	return newOwner(terms, look, rules, board, log)
+	return newOwner(terms, withDevices(look, devices, time.Now), rules, board, log)
 }
 
 // setTerms fills in the terms that may change while the agent runs.

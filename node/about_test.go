@@ -19,7 +19,7 @@ var everyAction = []Action{
 	StopContainer{}, RemoveContainer{}, RunHook{}, SetTally{}, SetHealth{}, SetLost{}, AskRestart{},
 	StartOver{}, SetTermination{}, SetHalted{}, SetResult{Status: &corev1.PodStatus{}}, Release{},
 	RemoveFiles{Volume: &corev1.PersistentVolume{}}, ForgetVolume{Volume: &corev1.PersistentVolume{}},
-	AskPlugin{}, AnswerPlugin{}, ForgetPlugin{},
+	AskPlugin{}, AnswerPlugin{}, ForgetPlugin{}, ReadyDevices{},
 }
 
 func TestEveryActionIsListed(t *testing.T) {

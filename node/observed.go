@@ -25,6 +25,7 @@ type Observed struct {
 	Containers []Container       // newest attempt first
 	Lost       []Container       // runs that vanished; the newest of each container
 	Images     map[string]Image  // by container
+	Readied    map[string]uint32 // by container, the attempt for which its devices are ready
 	Faults     map[string]Fault  // by action target
 	Health     map[string]Health // by container, of its newest run
 	Laid       [facilities]Laid  // by facility
@@ -138,6 +139,7 @@ func (o *Observed) Clone() *Observed {
 	c.Containers = slices.Clone(o.Containers)
 	c.Lost = slices.Clone(o.Lost)
 	c.Images = maps.Clone(o.Images)
+	c.Readied = maps.Clone(o.Readied)
 	c.Faults = maps.Clone(o.Faults)
 	c.Health = maps.Clone(o.Health)
 	return &c
@@ -173,10 +175,12 @@ func (o *Observed) newest(uid types.UID, name string, counts func(*Container) bo
 	return newest
 }
 
-// FaultOf returns the fault of a container's image, or else of the last try to make or start it.
+// FaultOf returns the fault of a container's image or devices, or else of the last try to make or start it.
 func (o *Observed) FaultOf(container string) (Fault, bool) {
-	if f, ok := o.Faults[ImageTarget(container)]; ok {
-		return f, true
+	for _, target := range []string{ImageTarget(container), DevicesTarget(container)} {
+		if f, ok := o.Faults[target]; ok {
+			return f, true
+		}
 	}
 	f, ok := o.Faults[ContainerTarget(container)]
 	return f, ok

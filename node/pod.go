@@ -69,6 +69,7 @@ type Pod struct {
 	Unclassed bool         `json:"Unclassed,omitempty"` // its manifest names no priority class: the node's default stood in
 	Users     *users.Range `json:"Users,omitempty"`     // the host's users that stand for its own; nil if it shares the host's
 	Shares    Shares       `json:"Shares,omitempty"`    // of the machine, that are its containers' alone
+	Grants    Grants       `json:"Grants,omitempty"`    // what plugins have answered for its devices
 	Resize    *Resize      `json:"Resize"`              // why it does not have the resources that it asks for
 	Resized   time.Time    `json:"Resized"`             // when its resources were last changed while it ran; zero if never
 	Awaits    []Life       `json:"Awaits,omitempty"`    // pods that end to make room for it, before it begins
@@ -132,10 +133,11 @@ type Refusal struct {
 type Lack string
 
 const (
-	LackCPUs   Lack = "cpus"
-	LackMemory Lack = "memory"
-	LackPlace  Lack = "place" // CPUs and memory that lie together
-	LackSwap   Lack = "swap"  // a part of it that follows from the memory
+	LackCPUs    Lack = "cpus"
+	LackMemory  Lack = "memory"
+	LackDevices Lack = "devices"
+	LackPlace   Lack = "place" // CPUs, memory and devices that lie together
+	LackSwap    Lack = "swap"  // a part of it that follows from the memory
 )
 
 // Deletion says by when a pod has to be gone.

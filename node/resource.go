@@ -11,6 +11,13 @@ func IsHugePages(name corev1.ResourceName) bool {
 	return strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
 }
 
+// IsExtended reports whether a resource is none of Kubernetes' own, such as the devices of a plugin.
+func IsExtended(name corev1.ResourceName) bool {
+	domain, _, ok := strings.Cut(string(name), "/")
+	return ok && domain != "kubernetes.io" && !strings.HasSuffix(domain, ".kubernetes.io") &&
+		!strings.HasPrefix(domain, corev1.DefaultResourceRequestsPrefix)
+}
+
 // IsPodResource reports whether a resource may be given for the pod as a whole.
 func IsPodResource(name corev1.ResourceName) bool {
 	return name == corev1.ResourceCPU || name == corev1.ResourceMemory || IsHugePages(name)

@@ -12,7 +12,12 @@ type Share struct {
 	Mems   string  `json:"Mems,omitempty"`   // NUMA nodes whose memory it has; empty for any
 	Memory []Piece `json:"Memory,omitempty"` // of them, that it has and no other
 	Start  bool    `json:"Start,omitempty"`  // it ends before the application begins
+	// Devices are those that it has, by resource: their IDs, as the plugin calls them.
+	Devices map[corev1.ResourceName][]string `json:"Devices,omitempty"`
 }
+
+// Empty reports whether a container has nothing for itself.
+func (s Share) Empty() bool { return s.CPUs == "" && s.Mems == "" && len(s.Devices) == 0 }
 
 // Piece is a part of the memory, or of the huge pages, of a NUMA node.
 type Piece struct {

@@ -89,6 +89,7 @@ type Act struct {
 	Logs    Logs
 	Cgroups Cgroups // nil gives pods no cgroups of their own
 	Volumes Volumes
+	Devices Devices
 	Storage storage.Keeper
 	Clock   func() time.Time
 	// Freed is called in the transaction that frees a pod's resources. nil disables it.
@@ -129,6 +130,8 @@ func (a Act) Do(
 		return node.Result{}, a.facility(action.Facility).tearDown(ctx, pod)
 	case node.EnsureImage:
 		return a.Images.Ensure(ctx, pod, action)
+	case node.ReadyDevices:
+		return node.Result{}, a.readyDevices(ctx, key, pod, action)
 	case node.RunHook:
 		return node.Result{}, a.Hooks.Run(ctx, key, action)
 	case node.RemoveContainer:

@@ -43,18 +43,19 @@ type bench struct {
 	offers  offer.Board
 	site    node.Site
 
-	store  *store.Store
-	events *store.Events
-	prober *prober
-	counts counts
-	intake intake.Intake
-	uids   int
-	claims *claims // of the cluster that was heard last
-	stop   func()  // the reconciler, and waits for its end
-	alive  func(context.Context) error
-	listed func(context.Context) ([]node.Garbage, error)
-	scarce func(bool)
-	kinds  []reconciler.Kind // of assets, besides volumes
+	store   *store.Store
+	events  *store.Events
+	prober  *prober
+	counts  counts
+	intake  intake.Intake
+	uids    int
+	claims  *claims // of the cluster that was heard last
+	stop    func()  // the reconciler, and waits for its end
+	alive   func(context.Context) error
+	listed  func(context.Context) ([]node.Garbage, error)
+	scarce  func(bool)
+	kinds   []reconciler.Kind // of assets, besides volumes
+	devices reconciler.Devices
 }
 
 const testImage = "app:1"
@@ -116,7 +117,7 @@ func (b *bench) start() {
 	r := reconciler.New(reconciler.Config{
 		Prober: b.prober, Counts: &b.counts,
 		Act: reconciler.Act{
-			Store: b.store, Runtime: b.runtime, Images: puller, Logs: b.logs, Volumes: b.volumes, Storage: keeper, Clock: time.Now,
+			Store: b.store, Runtime: b.runtime, Images: puller, Logs: b.logs, Volumes: b.volumes, Storage: keeper, Clock: time.Now, Devices: b.devices,
 			Freed: func(tx *store.Tx) { in.Readmit(tx, time.Now()) },
 		},
 		Kinds:  append([]reconciler.Kind{reconciler.ReleasedVolumes(b.store, b.volumes)}, b.kinds...),

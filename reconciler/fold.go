@@ -39,6 +39,8 @@ func fold(old *node.Observed, uid types.UID, o Outcome) *node.Observed {
 		unbind(got, uid)
 	case node.EnsureImage:
 		setImage(got, a, o.Result.ID)
+	case node.ReadyDevices:
+		setReadied(got, a)
 	case node.CreateContainer:
 		got.Containers = slices.Insert(got.Containers, 0, node.Container{
 			ID: o.Result.ID, SandboxID: a.SandboxID, UID: uid, Name: a.Container, Attempt: a.Attempt,
@@ -97,6 +99,13 @@ func setHealth(got *node.Observed, name string, health node.Health) {
 		got.Health = map[string]node.Health{}
 	}
 	got.Health[name] = health
+}
+
+func setReadied(got *node.Observed, a node.ReadyDevices) {
+	if got.Readied == nil {
+		got.Readied = map[string]uint32{}
+	}
+	got.Readied[a.Container] = a.Attempt
 }
 
 func setImage(got *node.Observed, a node.EnsureImage, id string) {

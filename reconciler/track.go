@@ -75,7 +75,7 @@ func (t *Track) forget(successor bool) {
 	got := t.got.Clone()
 	got.Faults = nil
 	if successor {
-		got.Images, got.Lost = nil, nil
+		got.Images, got.Readied, got.Lost = nil, nil, nil
 		clear(got.Laid[:])
 	}
 	t.got = got
@@ -182,7 +182,7 @@ func (t *Track) Done(o Outcome) {
 func merge(old, seen *node.Observed, mark node.Mark) *node.Observed {
 	got := seen.Clone()
 	got.Mark = mark
-	got.Images, got.Faults, got.Behind = old.Images, old.Faults, old.Behind
+	got.Images, got.Readied, got.Faults, got.Behind = old.Images, old.Readied, old.Faults, old.Behind
 	got.Health = healthOf(old, got)
 	got.Laid = old.Laid
 	got.Laid[node.Logs].Gone = old.Laid[node.Logs].Gone && got.Empty()

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -16,8 +17,8 @@ import (
 	"nodal/node/store"
 )
 
-// upstreamResources serves upstream's API of what belongs to single containers of the node: exclusive CPUs, and memory
-// of chosen NUMA nodes.
+// upstreamResources serves upstream's API of what belongs to single containers of the node: exclusive CPUs, memory of
+// chosen NUMA nodes, and devices.
 type upstreamResources struct {
 	podresourcesv1.UnimplementedPodResourcesListerServer
 	store  *store.Store
@@ -32,10 +33,10 @@ func (s *upstreamResources) List(
 	context.Context, *podresourcesv1.ListPodResourcesRequest,
 ) (*podresourcesv1.ListPodResourcesResponse, error) {
 	views, _ := s.store.Views()
-	answer := &podresourcesv1.ListPodResourcesResponse{}
+	answer, places := &podresourcesv1.ListPodResourcesResponse{}, s.places()
 	for _, v := range views {
 		if !s.ended(v) {
-			pod, err := resourcesOf(v.Slot.Pod)
+			pod, err := resourcesOf(v.Slot.Pod, places)
 			if err != nil {
 				return nil, err
 			}
@@ -54,12 +55,12 @@ func (s *upstreamResources) Get(
 	if !ok || s.ended(v) {
 		return nil, fmt.Errorf("pod %s: %w", key, node.ErrNotFound)
 	}
-	pod, err := resourcesOf(v.Slot.Pod)
+	pod, err := resourcesOf(v.Slot.Pod, s.places())
 	return &podresourcesv1.GetPodResourcesResponse{PodResources: pod}, err
 }
 
 // GetAllocatableResources returns what containers may get for themselves alone. Nothing where the node hands out
-// neither CPUs nor memory.
+// neither CPUs nor memory nor devices.
 func (s *upstreamResources) GetAllocatableResources(
 	context.Context, *podresourcesv1.AllocatableResourcesRequest,
 ) (*podresourcesv1.AllocatableResourcesResponse, error) {
@@ -72,7 +73,44 @@ func (s *upstreamResources) GetAllocatableResources(
 		answer.CpuIds = numbers(rules.Topology.All().Difference(rules.Reserved))
 	}
 	answer.Memory = allocatableMemory(rules.Memory)
+	for _, name := range slices.Sorted(maps.Keys(rules.Devices)) {
+		for _, d := range rules.Devices[name] {
+			if d.Healthy {
+				answer.Devices = append(answer.Devices, deviceOn(name, d.ID, d.Nodes)...)
+			}
+		}
+	}
 	return answer, nil
+}
+
+// places maps each device to its NUMA nodes, by resource and ID, as its plugin says now.
+func (s *upstreamResources) places() map[corev1.ResourceName]map[string][]int {
+	rules := s.offers.Read().Assign
+	if rules == nil || len(rules.Devices) == 0 {
+		return nil
+	}
+	places := map[corev1.ResourceName]map[string][]int{}
+	for name, devices := range rules.Devices {
+		places[name] = map[string][]int{}
+		for _, d := range devices {
+			places[name][d.ID] = d.Nodes
+		}
+	}
+	return places
+}
+
+// deviceOn describes a device as upstream does: once for each NUMA node that it is near to.
+func deviceOn(resource corev1.ResourceName, id string, nodes []int) (all []*podresourcesv1.ContainerDevices) {
+	if len(nodes) == 0 {
+		return []*podresourcesv1.ContainerDevices{{ResourceName: string(resource), DeviceIds: []string{id}}}
+	}
+	for _, numa := range nodes {
+		all = append(all, &podresourcesv1.ContainerDevices{
+			ResourceName: string(resource), DeviceIds: []string{id},
+			Topology: &podresourcesv1.TopologyInfo{Nodes: []*podresourcesv1.NUMANode{{ID: int64(numa)}}},
+		})
+	}
+	return all
 }
 
 func (s *upstreamResources) ended(v store.View) bool {
@@ -82,7 +120,7 @@ func (s *upstreamResources) ended(v store.View) bool {
 
 // resourcesOf returns what a pod's record says that its containers hold. Of the init containers it names those that run
 // as long as the pod.
-func resourcesOf(pod *node.Pod) (*podresourcesv1.PodResources, error) {
+func resourcesOf(pod *node.Pod, places map[corev1.ResourceName]map[string][]int) (*podresourcesv1.PodResources, error) {
 	spec := &pod.Object.Spec
 	made := &podresourcesv1.PodResources{Name: pod.Object.Name, Namespace: pod.Object.Namespace}
 	for i := range spec.InitContainers {
@@ -102,6 +140,11 @@ func resourcesOf(pod *node.Pod) (*podresourcesv1.PodResources, error) {
 		c.CpuIds = numbers(cpus)
 		for _, piece := range share.Memory {
 			c.Memory = append(c.Memory, memoryOn(piece.Node, piece.Resource, piece.Amount))
+		}
+		for _, name := range slices.Sorted(maps.Keys(share.Devices)) {
+			for _, id := range share.Devices[name] {
+				c.Devices = append(c.Devices, deviceOn(name, id, places[name][id])...)
+			}
 		}
 	}
 	return made, nil

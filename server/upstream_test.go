@@ -176,6 +176,11 @@ func TestAllocatableResourcesAreThoseThatTheNodeHandsOut(t *testing.T) {
 	}})
 	want(`cpu_ids:1 cpu_ids:2 memory:{memory_type:"hugepages-2Mi" size:3 topology:{nodes:{}}} ` +
 		`memory:{memory_type:"memory" size:4 topology:{nodes:{}}} memory:{memory_type:"memory" size:5 topology:{nodes:{ID:1}}}`)
+	n.offers.Post(offer.Offer{Node: admit.Node{Name: "node1"}, Assign: &assign.Rules{Devices: assign.Devices{
+		"example.com/gpu": {{ID: "a", Healthy: true, Nodes: []int{0, 1}}, {ID: "b"}, {ID: "c", Healthy: true}},
+	}}})
+	want(`devices:{resource_name:"example.com/gpu" device_ids:"a" topology:{nodes:{}}} ` +
+		`devices:{resource_name:"example.com/gpu" device_ids:"a" topology:{nodes:{ID:1}}} devices:{resource_name:"example.com/gpu" device_ids:"c"}`)
 }
 
 func TestPodResourcesAreBoundedInRequestsASecond(t *testing.T) {

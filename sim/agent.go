@@ -66,6 +66,7 @@ func newAgent(w *world, f *faults, j *journal, bug Bug) (*agent, error) {
 		world: w, faults: f, bug: bug, store: held, loop: reconciler.NewLoop(held, site),
 		act: reconciler.Act{
 			Store: held, Runtime: w, Images: w, Logs: logLinks{w, bug}, Cgroups: cgroups{w, held}, Volumes: volumes{w, held}, Storage: w.keeper(), Clock: w.clock,
+			Devices: w.gadgets,
 		},
 		evictor: evict.Evictor{Store: held, Disk: disk{w}, Events: store.NewEvents(clock), Log: slog.New(slog.DiscardHandler), Clock: w.clock},
 		watched: map[node.Key]bool{}, waiting: map[node.Source]bool{node.SourceFile: true},
@@ -94,6 +95,7 @@ func (a *agent) turn() {
 	a.setAlarm()
 	a.world.witness.advances(a.store.Revision())
 	a.world.witness.apart(a.world)
+	a.world.witness.apartOn(a.world)
 }
 
 // setAlarm schedules the next round that the loop asked for.

@@ -107,7 +107,7 @@ func (c *clients) room(a *agent, pod *node.Pod) bool {
 	return c.world.offer.Resize(pod.Object, others) == nil
 }
 
-func (w *world) offers() offer.Offer { return w.offer }
+func (w *world) offers() offer.Offer { return w.gadgets.offered(w.offer) }
 
 // offered returns the offer of a simulated node: two CPUs and rules to assign them. Pods may ask
 // for more than it has.

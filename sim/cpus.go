@@ -50,9 +50,11 @@ func overlap(a, b string) bool {
 	return !one.Intersection(other).IsEmpty()
 }
 
-// disown drops the CPU shares of a pod whose record was lost.
+// disown drops the CPUs and devices of a pod whose record was lost.
 func (s *simulation) disown(key node.Key) {
 	for _, c := range s.containers {
-		c.owns = c.owns && c.key != key
+		if c.key == key {
+			c.owns, c.devices = false, nil
+		}
 	}
 }

@@ -18,7 +18,7 @@ func (m met) hasAll(t *testing.T) {
 		"CreateContainer of an ephemeral container", "StartContainer", "StartContainer of an init container",
 		"StartContainer of a sidecar", "StartContainer of an ephemeral container", "InspectContainer", "ResizeContainer",
 		"StopContainer", "StopContainer of a sidecar", "StopContainer of an ephemeral container", "RemoveContainer",
-		"RunHook postStart", "RunHook preStop", "SetTermination", "StartOver",
+		"RunHook postStart", "RunHook preStop", "SetTermination", "StartOver", "ReadyDevices",
 	)
 	for _, record := range []string{"SetTally", "SetHealth", "SetResult", "Release"} {
 		wanted = append(wanted, fmt.Sprintf("death: %s, before its answer", record))
@@ -28,7 +28,7 @@ func (m met) hasAll(t *testing.T) {
 		"death: beside a pod that has ended", "death: beside a pod that waits for the end of others", "death: beside a container that is to restart",
 		"cluster: posts a pod", "client: created", "client: unchanged", "client: updated", "client: updated with a restart", "client: replaced",
 		"order: a pod starts after another one", "death: beside a pod that waits for those before it",
-		"evicted", "preempted",
+		"evicted", "preempted", "devices: the plugin is away", "devices: the plugin has granted some",
 		"pressure: evicted for memory.available", "pressure: evicted for nodefs.available", "pressure: unused images are removed",
 		"probe: Startup true", "probe: Startup false", "probe: Liveness false", "probe: Readiness true", "probe: Readiness false",
 	)

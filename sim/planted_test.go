@@ -26,6 +26,8 @@ func TestInvariantsCatchPlantedBugs(t *testing.T) {
 		{WrongPod, 1, 500, "exceeds its requests by more"},
 		{TwoAtOnce, 1, 500, "still ends"},
 		{Overtake, 1, 500, "begins before"},
+		{OfferTwice, 1, 500, "belongs to"},
+		{HastyDevices, 1, 1000, "starts, and the plugin"},
 	}
 	for _, r := range newSimulation(Options{}).realms {
 		bugs = append(bugs, r.bugs()...)

@@ -103,7 +103,7 @@ func newSimulation(o Options) *simulation {
 	}
 	w.realms = newRealms(w, f, o)
 	w.scarcity, w.sequence = newScarcity(w, o), newSequence(o)
-	w.descent = newDescent(w, o)
+	w.descent, w.gadgets = newDescent(w, o), newGadgets(w, o)
 	w.witness.jumps = f.rate[Jump] > 0
 	s := &simulation{
 		world: w, faults: f, deaths: rand.New(rand.NewPCG(o.Seed, 2)),
@@ -230,6 +230,7 @@ func (s *simulation) strive() {
 		r.strive(func() *agent { return s.agent })
 	}
 	s.scarcity.strive()
+	s.gadgets.strive()
 	s.shutDown()
 	for _, blow := range []struct {
 		kind Kind
@@ -272,6 +273,7 @@ func (s *simulation) calm() {
 		r.calm()
 	}
 	s.scarcity.calm()
+	s.gadgets.calm()
 	s.callOff(s.descent.round)
 	s.journal.full = false
 	s.down = false

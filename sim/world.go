@@ -29,6 +29,7 @@ type world struct {
 	// scarcity counts what pods take of the machine's memory and disk.
 	scarcity *scarcity
 	sequence *sequence
+	gadgets  *gadgets
 	descent  *descent
 	links    links
 	made     int
@@ -73,6 +74,7 @@ func (e eyes) admit(pod *node.Pod, c *container) error {
 		return refused("CreateContainerError", "the kernel: the pod's cgroup has no room for %s", c.limits)
 	}
 	e.witness.madeWith(e.world, pod, c)
+	e.witness.equips(e.gadgets, pod, c)
 	return nil
 }
 
@@ -87,6 +89,7 @@ func (e eyes) resize(c *container, limits limit.Limits) error {
 func (e eyes) began(c *container) {
 	e.trace.addf("world: %s runs", c)
 	e.witness.runs(e.world, c)
+	e.witness.prepared(e.gadgets, c)
 	e.witness.passes(c)
 	e.sequence.began[part{c.uid, c.name}] = true
 }

@@ -64,6 +64,9 @@ func (d Dirs) Shutdown() string { return filepath.Join(d.Root, "graceful_node_sh
 // Plugins returns the directory in which plugins register.
 func (d Dirs) Plugins() string { return filepath.Join(d.Root, "plugins_registry") }
 
+// DevicePlugins returns the directory of device plugins, with the socket on which they register.
+func (d Dirs) DevicePlugins() string { return filepath.Join(d.Root, "device-plugins") }
+
 // LogLinks returns the directory of links to logs. Log collectors look in one place, wherever the logs are. A node with a
 // root directory of its own may be one of several on its machine; its links are beside its logs.
 func (d Dirs) LogLinks() string {

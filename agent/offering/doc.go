@@ -1,6 +1,7 @@
 // Package offering owns the node's offer (node/offer), and posts it again when the machine has changed.
 //
 //	a CPU comes or goes (host/uevent) ─┐
+//	a plugin lists its devices ────────┤
 //	every ten seconds ─────────────────┴─▶ look ─▶ other Facts? ─▶ Terms.Offer ─▶ Board.Post
 //
 // CPUs, memory, swap and huge pages may change while the agent runs. The file system of pods keeps the size that it has
@@ -11,7 +12,8 @@
 // container gets them. Two things are decided at the start and stay, because promises rest on them: which CPUs are
 // reserved, and how much memory of each NUMA node is for pods.
 //
-// A new source of resources, such as devices, is one more part of Facts, and wakes Owner.Run.
+// The devices of plugins come from their board (node/store.Devices), which wakes Owner.Run. The capacity counts all of
+// them, and pods are offered the healthy ones. A new source of resources is one more part of Facts.
 //
 // Start reading at Owner.
 package offering

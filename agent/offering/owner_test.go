@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/cpuset"
 
+	"nodal/node"
 	"nodal/node/admit"
 	"nodal/node/assign"
 	"nodal/node/offer"
@@ -202,5 +203,39 @@ func TestOtherTermsMakeAnotherOffer(t *testing.T) {
 		terms.Reserved.Kube = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("9")}
 	}); err == nil {
 		t.Error("more may be reserved than the machine has")
+	}
+}
+
+func TestAnOfferFollowsTheDevicesOfPlugins(t *testing.T) {
+	const gpu corev1.ResourceName = "example.com/gpu"
+	r := newRig()
+	if err := r.Begin(); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name    string
+		devices []node.Device
+		want    string // capacity, allocatable
+	}{
+		{"two", []node.Device{{ID: "a", Healthy: true}, {ID: "b", Healthy: true}}, "2 2"},
+		{"one falls ill", []node.Device{{ID: "a", Healthy: true}, {ID: "b"}}, "2 1"},
+		{"its plugin is gone", []node.Device{{ID: "a"}, {ID: "b"}}, "2 0"},
+		{"for long", nil, "0 0"},
+	} {
+		r.mu.Lock()
+		r.facts.Devices = assign.Devices{gpu: c.devices}
+		r.mu.Unlock()
+		r.renew()
+		o := r.Board.Read()
+		capacity, allocatable := o.Capacity[gpu], o.Allocatable[gpu]
+		if got := capacity.String() + " " + allocatable.String(); got != c.want || !o.Assigned[gpu] {
+			t.Errorf("%s: got %s, want %s", c.name, got, c.want)
+		}
+		if o.Assign.Topology.All().Size() != 4 || len(o.Assign.Devices[gpu]) != len(c.devices) {
+			t.Errorf("%s: got the rules %+v", c.name, o.Assign)
+		}
+	}
+	if got := len(r.Terms.Assign.Devices); got != 0 {
+		t.Errorf("the terms have got devices of %d resources", got)
 	}
 }

@@ -20,8 +20,11 @@ type Node struct {
 	Labels      map[string]string
 	Capacity    corev1.ResourceList // of the machine
 	Allocatable corev1.ResourceList // by pods; what is not listed is not counted
-	Taints      []corev1.Taint
-	Swap        limit.Swap
+	// Assigned are the resources whose units node/assign gives to pods one by one. Their number is not counted here: a pod
+	// may hold a unit that is no longer allocatable.
+	Assigned map[corev1.ResourceName]bool
+	Taints   []corev1.Taint
+	Swap     limit.Swap
 
 	UnsafeSysctls []string // that pods may set; a name that ends in a star stands for all that begin so
 	AppArmor      bool     // the kernel enforces its profiles

@@ -19,7 +19,7 @@ type Machine struct {
 	Swap      int64 // bytes
 	PIDs      int64 // processes that the kernel has room for; zero if it does not say
 	HugePages []HugePages
-	// Extended are resources beside Kubernetes' own, such as devices. Pods get all of them.
+	// Extended are resources beside Kubernetes' own, such as devices.
 	Extended corev1.ResourceList
 }
 

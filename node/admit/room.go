@@ -53,7 +53,7 @@ func (n Node) shortages(pod *corev1.Pod, others []*corev1.Pod) (all []shortage) 
 	for _, name := range append(scalars(wanted), counted...) {
 		offered, bounded := n.offered(name)
 		wants, asked := wanted[name]
-		if !bounded || !asked || wants.IsZero() {
+		if !bounded || !asked || wants.IsZero() || n.Assigned[name] {
 			continue
 		}
 		if len(used) == 0 {

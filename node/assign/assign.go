@@ -14,7 +14,7 @@ import (
 // Pod assigns shares to a pod's containers beside those that other pods hold, or returns
 // why there are none.
 func (r *Rules) Pod(pod *corev1.Pod, held []node.Shares) (node.Shares, *node.Refusal) {
-	if !r.Static && r.Memory == nil {
+	if !r.Static && r.Memory == nil && r.Devices == nil && !holdsDevices(held) {
 		return nil, nil
 	}
 	return r.stock(held).shares(pod)
@@ -75,7 +75,7 @@ func (s *stock) shares(pod *corev1.Pod) (node.Shares, *node.Refusal) {
 		if refusal != nil {
 			return nil, refusal
 		}
-		if share.CPUs == "" && share.Mems == "" {
+		if share.Empty() {
 			continue
 		}
 		if shares == nil {

@@ -1,5 +1,5 @@
-// Package assign hands out what only one container can have: exclusive CPUs, and memory of
-// chosen NUMA nodes. It is pure: the machine and the shares that are held go in, new shares
+// Package assign hands out what only one container can have: exclusive CPUs, memory of
+// chosen NUMA nodes, and devices. It is pure: the machine and the shares that are held go in, new shares
 // or a refusal come out. The shares are kept in the record that accepts the pod; what is
 // free is always computed from these records.
 //
@@ -10,6 +10,7 @@
 //	serve.go     what one container gets of it
 //	affinity.go  on which NUMA nodes CPUs and memory lie together
 //	memory.go    amounts of memory and huge pages
+//	devices.go   devices of plugins
 //	pack.go      which of the free CPUs lie together
 //	spread.go    or evenly over as few NUMA nodes as can be
 //	pool.go      the CPUs that are left for all others

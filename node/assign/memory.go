@@ -13,8 +13,28 @@ import (
 	"nodal/node/limit"
 )
 
-// Amounts holds bytes of memory and of each size of huge pages.
+// Amounts holds bytes of memory and of each size of huge pages, or numbers of devices.
 type Amounts map[corev1.ResourceName]int64
+
+func (a Amounts) and(other Amounts) Amounts {
+	sum := Amounts{}
+	for _, amounts := range []Amounts{a, other} {
+		for name, amount := range amounts {
+			sum[name] += amount
+		}
+	}
+	return sum
+}
+
+func (a Amounts) or(other Amounts) Amounts {
+	most := Amounts{}
+	for _, amounts := range []Amounts{a, other} {
+		for name, amount := range amounts {
+			most[name] = max(most[name], amount)
+		}
+	}
+	return most
+}
 
 // Memory holds what pods may use of each NUMA node, by its number.
 type Memory map[int]Amounts

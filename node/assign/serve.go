@@ -12,12 +12,13 @@ import (
 
 // demand is the greatest amount that a container or a pod holds at any time.
 type demand struct {
-	cpus   int
-	memory Amounts
+	cpus    int
+	memory  Amounts
+	devices Amounts // their number, by resource
 }
 
 func (s *stock) demand(pod *corev1.Pod, c *corev1.Container) demand {
-	var d demand
+	d := demand{devices: s.devicesOf(c)}
 	if s.Static {
 		d.cpus = CPUs(pod, c)
 	}
@@ -44,21 +45,11 @@ func (s *stock) peak(pod *corev1.Pod) demand {
 }
 
 func (d demand) and(other demand) demand {
-	sum := demand{d.cpus + other.cpus, Amounts{}}
-	for _, amounts := range []Amounts{d.memory, other.memory} {
-		for name, amount := range amounts {
-			sum.memory[name] += amount
-		}
-	}
-	return sum
+	return demand{d.cpus + other.cpus, d.memory.and(other.memory), d.devices.and(other.devices)}
 }
 
 func (d demand) or(other demand) demand {
-	most := demand{max(d.cpus, other.cpus), maps.Clone(other.memory)}
-	for name, amount := range d.memory {
-		most.memory[name] = max(most.memory[name], amount)
-	}
-	return most
+	return demand{max(d.cpus, other.cpus), d.memory.or(other.memory), d.devices.or(other.devices)}
 }
 
 // place finds near to which NUMA nodes all of a demand can be had.
@@ -72,6 +63,11 @@ func (s *stock) place(d demand) (mask, *node.Refusal) {
 	}
 	if len(d.memory) > 0 {
 		lists = append(lists, s.memoryHints(d.memory))
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.devices)) {
+		if list, matters := s.deviceHints(name, d.devices[name]); matters {
+			lists = append(lists, list)
+		}
 	}
 	found := s.Align.merge(lists, s.all(), s.apart)
 	if !s.Align.admits(found) {
@@ -94,6 +90,9 @@ func (s *stock) serve(pod *corev1.Pod, c *corev1.Container, near mask) (node.Sha
 			s.again = s.again.Union(cpus)
 		}
 		share.CPUs = cpus.String()
+	}
+	if refusal := s.serveDevices(&share, d.devices, near, ForStart(pod, c)); refusal != nil {
+		return share, refusal
 	}
 	if len(d.memory) == 0 {
 		return share, nil

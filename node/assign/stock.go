@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/cpuset"
 
 	"nodal/node"
@@ -18,6 +19,8 @@ type stock struct {
 	memory Memory        // that is free
 	spare  Memory        // that init containers have given back
 	groups groups
+	// shelves hold the devices, by resource.
+	shelves map[corev1.ResourceName]*shelf
 }
 
 // stock computes what other pods have left.
@@ -25,6 +28,7 @@ func (r *Rules) stock(held []node.Shares) *stock {
 	s := &stock{
 		Rules: r, cpus: r.Topology.All().Difference(r.Reserved), again: cpuset.New(),
 		memory: r.Memory.clone(), spare: Memory{}, groups: groups{},
+		shelves: r.shelves(held),
 	}
 	s.ids = slices.Sorted(maps.Keys(r.Topology.split(r.Topology.All(), numa)))
 	for _, id := range s.ids {

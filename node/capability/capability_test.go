@@ -65,13 +65,13 @@ func TestCheckReportsWhatIsNotHonoured(t *testing.T) {
 				{Name: "D", ValueFrom: &corev1.EnvVarSource{FileKeyRef: &corev1.FileKeySelector{Key: "k"}}},
 			}
 		}, nil, nil},
-		{"an extended resource is refused by its name", func(p *corev1.Pod) {
+		{"a resource of Kubernetes' own is refused by its name, and others are not", func(p *corev1.Pod) {
 			p.Spec.Containers[0].Resources.Limits = corev1.ResourceList{
-				"cpu": quantity, "memory": quantity, "nvidia.com/gpu": quantity, "ephemeral-storage": quantity,
+				"cpu": quantity, "memory": quantity, "nvidia.com/gpu": quantity, "ephemeral-storage": quantity, "kubernetes.io/gpu": quantity,
 			}
 		}, []string{
-			"spec.containers[0].resources.limits[nvidia.com/gpu]",
-			"spec.containers[0].resources.requests[nvidia.com/gpu]",
+			"spec.containers[0].resources.limits[kubernetes.io/gpu]",
+			"spec.containers[0].resources.requests[kubernetes.io/gpu]",
 		}, nil},
 		{"the pod as a whole may ask for CPU and memory", func(p *corev1.Pod) {
 			p.Spec.Overhead = corev1.ResourceList{"memory": quantity}

@@ -76,9 +76,10 @@ func envRules(at string) []rule {
 }
 
 func resourceRules(at string) []rule {
-	rules := []rule{refuses(at+"claims", "the node assigns no devices")}
+	rules := []rule{refuses(at+"claims", "the node assigns no devices of claims")}
 	for _, list := range []string{"limits.", "requests."} {
 		rules = append(rules,
+			honoured(at+list+anyExtended, "as many as a device plugin on this node offers; the pod is refused while none does"),
 			honoured(at+list+"cpu", ""),
 			honoured(at+list+"memory", ""),
 			honoured(at+list+"ephemeral-storage", "a pod is evicted if its containers, with logs and emptyDirs, exceed their limits"),

@@ -5,7 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"nodal/node"
 )
 
 // branch is the table below one field. If it has branches of its own, only these report.
@@ -17,6 +20,9 @@ type branch struct {
 }
 
 const anyKey = "*"
+
+// anyExtended stands for any extended resource.
+const anyExtended = "*/*"
 
 // grow sorts the rules into a tree along a Go type.
 func grow(root reflect.Type, rules []rule) *branch {
@@ -118,6 +124,9 @@ func (b *branch) visitKeys(v reflect.Value, at *field.Path, report reporter) {
 	slices.SortFunc(keys, func(x, y reflect.Value) int { return strings.Compare(x.String(), y.String()) })
 	for _, key := range keys {
 		i := slices.IndexFunc(b.below, func(c *branch) bool { return c.name == key.String() })
+		if i < 0 && node.IsExtended(corev1.ResourceName(key.String())) {
+			i = slices.IndexFunc(b.below, func(c *branch) bool { return c.name == anyExtended })
+		}
 		if i < 0 {
 			i = slices.IndexFunc(b.below, func(c *branch) bool { return c.name == anyKey })
 		}

@@ -66,6 +66,9 @@ func (in Intake) check(tx *store.Tx, pod *node.Pod) (preemption, *node.Refusal) 
 			return preemption{}, refusal
 		}
 	}
+	if refusal := in.unregistered(tx, pod); refusal != nil {
+		return preemption{}, refusal
+	}
 	offered, rivals := in.offered(), rivals(tx, pod.Key())
 	refusal := offered.Check(pod.Object, admit.Objects(rivals))
 	if refusal == nil {

@@ -136,6 +136,9 @@ func (v *View) create(p *Plan, c *corev1.Container, joins string) {
 	if !ok || !v.inPlace() || !v.bounded() || !v.covered(limits) {
 		return // earlier steps work on it
 	}
+	if v.readyDevices(p, c) {
+		return
+	}
 	p.try(v, node.CreateContainer{
 		Container: c.Name, Attempt: v.nextAttempt(c.Name), SandboxID: v.sandbox.ID,
 		Image: c.Image, ImageID: image, Hash: manifest.HashIn(v.pod, c), Limits: limits, Joins: joins,

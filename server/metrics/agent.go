@@ -31,6 +31,7 @@ type Agent struct {
 	resizes   resizeCounts
 	config    prometheus.Gauge
 	resources resourceCounts
+	devices   deviceCounts
 	views     func() ([]store.View, int64)
 	cluster   atomic.Bool // the node is a member of one
 }
@@ -41,8 +42,8 @@ func NewAgent(nodeName string, cgroups int, views func() ([]store.View, int64)) 
 		registry: prometheus.NewRegistry(), began: time.Now(), calls: newCallCounts(), requests: newRequestCounts(), pods: newPodCounts(), views: views,
 		starts: newStartCounts(), admitted: newAdmitCounts(), work: newWorkCounts(), images: newImageCounts(),
 		actions: newActionCounts(), volumes: newVolumeCounts(views), resizes: newResizeCounts(views),
-		resources: newResourceCounts(),
-		config:    gauged("node_config_error", "1 while the configuration files are rejected, 0 otherwise."),
+		resources: newResourceCounts(), devices: newDeviceCounts(),
+		config: gauged("node_config_error", "1 while the configuration files are rejected, 0 otherwise."),
 	}
 	name := gaugeVec("node_name", "The node's name. The count is always 1.", "node")
 	name.WithLabelValues(nodeName).Set(1)
@@ -53,7 +54,7 @@ func NewAgent(nodeName string, cgroups int, views func() ([]store.View, int64)) 
 		a.calls.total, a.calls.failed, a.calls.took, a.calls.sandboxTook, a.calls.sandboxFailed,
 		a.requests.total, a.requests.took, a.requests.inFlight,
 		a.pods.started, a.pods.startFailed, a.pods.containers, a.pods.took, a.starts.whole, a.starts.own,
-		a.config, newStages(views, &a.cluster),
+		a.config, newStages(views, &a.cluster), a.devices.registered, a.devices.took,
 	)
 	a.registry.MustRegister(a.admitted.all()...)
 	a.registry.MustRegister(a.work.all()...)

@@ -85,6 +85,7 @@ func (c admitCounts) lacked(lack node.Lack) {
 	case node.LackMemory:
 		c.memory.Inc()
 		c.memoryFailed.Inc()
+	case node.LackDevices:
 	case node.LackPlace:
 		c.placeFailed.Inc()
 	default:

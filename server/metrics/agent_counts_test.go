@@ -48,6 +48,8 @@ func busyAgent() *Agent {
 	useVolumes(a)
 	a.AskedImage(corev1.PullAlways, "", "true")
 	a.HasPlugins("sha256:00")
+	a.DevicesRegistered("example.com/gpu")
+	a.DevicesAllocated("example.com/gpu", time.Second)
 	a.AskedPlugin("helper", time.Second, errBroken)
 	a.Plugins(func() []node.Plugin { return []node.Plugin{{Socket: node.PluginSocket{Name: "x.sock"}}} }, func(name string) string { return "/" + name })
 	return a

@@ -109,3 +109,18 @@ func repository() (string, error) {
 	}
 	return strings.TrimSpace(string(root)), nil
 }
+
+// DevicePlugin builds the plugin of devices for tests into dir.
+func DevicePlugin(dir string) (string, error) {
+	root, err := repository()
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "deviceplugin")
+	build := exec.Command("go", "build", "-trimpath", "-o", path, "./test/deviceplugin")
+	build.Dir, build.Env = root, append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the device plugin: %w\n%s", err, out)
+	}
+	return path, nil
+}

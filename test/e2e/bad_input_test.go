@@ -34,7 +34,7 @@ func mistakes() []mistake {
 		{"a value of the wrong type", head + "  terminationGracePeriodSeconds: soon\n" + fine, []string{"spec.terminationGracePeriodSeconds"}},
 		{"no containers", head + "  restartPolicy: Never\n", []string{"spec.containers", "Required"}},
 		{"another kind", "apiVersion: v1\nkind: Node\nmetadata:\n  name: wrong\n", []string{"kind", "Node"}},
-		{"a field that this node does not honour", head + fine + "    resources: {limits: {nvidia.com/gpu: 1}}\n", []string{"spec.containers[0].resources.limits[nvidia.com/gpu]", "not supported"}},
+		{"a field that this node does not honour", head + fine + "    resources: {limits: {kubernetes.io/gpu: 1}}\n", []string{"spec.containers[0].resources.limits[kubernetes.io/gpu]", "not supported"}},
 		{"a good document before a bad one", web("good").yaml() + "---\n" + head + fine + "    imagee: x\n", []string{"document 2", "spec.containers[0].imagee"}},
 	}
 }

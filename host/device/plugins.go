@@ -1,0 +1,163 @@
+package device
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	deviceapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
+
+	"nodal/node"
+	"nodal/node/store"
+)
+
+// Deadlines of calls. A plugin may have to reset a device before a container starts.
+const (
+	greetDeadline    = 10 * time.Second
+	allocateDeadline = 30 * time.Second
+	preStartDeadline = deviceapi.KubeletPreStartContainerRPCTimeoutInSecs * time.Second
+)
+
+// Counts counts what plugins do.
+type Counts interface {
+	// DevicesRegistered counts a registration.
+	DevicesRegistered(resource string)
+	// DevicesAllocated counts an answer to Allocate.
+	DevicesAllocated(resource string, took time.Duration)
+}
+
+// Config describes the directory of plugins.
+type Config struct {
+	Dir    string
+	Board  *store.Devices
+	Log    *slog.Logger
+	Counts Counts
+}
+
+// Plugins are the plugins of devices.
+type Plugins struct {
+	Config
+
+	mu    sync.Mutex
+	links map[corev1.ResourceName]*link // the newest of each resource, as long as it stands
+}
+
+// Open makes the directory, if it is not there.
+func Open(c Config) (*Plugins, error) {
+	if err := os.MkdirAll(c.Dir, 0o750); err != nil {
+		return nil, fmt.Errorf("make the directory of device plugins: %w", err)
+	}
+	return &Plugins{Config: c, links: map[corev1.ResourceName]*link{}}, nil
+}
+
+// greet links up with a plugin that serves a resource at a socket of the directory. The plugin that served it before
+// is let go.
+func (p *Plugins) greet(ctx context.Context, resource corev1.ResourceName, socket string) error {
+	ctx, cancel := context.WithTimeout(ctx, greetDeadline)
+	defer cancel()
+	l, err := dial(ctx, p.Dir, socket)
+	if err != nil {
+		return fmt.Errorf("device plugin of %s at %s: %w", resource, socket, err)
+	}
+	l.resource = resource
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if former := p.links[resource]; former != nil {
+		former.close()
+	} else if len(p.links) >= mostResources {
+		l.close()
+		return fmt.Errorf("device plugin of %s at %s: %d resources have plugins already", resource, socket, mostResources)
+	}
+	p.links[resource] = l
+	if p.Counts != nil {
+		p.Counts.DevicesRegistered(string(resource))
+	}
+	p.Board.Registered(resource, socket, l.preStart, time.Now())
+	p.Log.Info("a device plugin has registered", "resource", resource, "socket", socket)
+	go func() {
+		err := l.watch(func(devices []node.Device) { p.listed(l, devices) })
+		p.lost(l, err)
+	}()
+	return nil
+}
+
+// listed notes the devices of a plugin, unless another has taken its place.
+func (p *Plugins) listed(l *link, devices []node.Device) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.links[l.resource] == l {
+		p.Board.Listed(l.resource, devices)
+	}
+}
+
+// lost notes that a plugin has gone away, unless another has taken its place.
+func (p *Plugins) lost(l *link, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l.close()
+	if p.links[l.resource] == l {
+		delete(p.links, l.resource)
+		p.Board.Lost(l.resource, "its list of devices has ended: "+err.Error(), time.Now())
+		p.Log.Warn("a device plugin has gone away; pods keep its devices, and no other gets one", "resource", l.resource, "err", err)
+	}
+}
+
+// link returns the link to the plugin of a resource.
+func (p *Plugins) link(resource corev1.ResourceName) (*link, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if l := p.links[resource]; l != nil {
+		return l, nil
+	}
+	return nil, fmt.Errorf("the device plugin of %s is not there", resource)
+}
+
+// Allocate asks the plugin of a resource what a container needs to have some of its devices.
+func (p *Plugins) Allocate(ctx context.Context, resource corev1.ResourceName, ids []string) (node.Grant, error) {
+	l, err := p.link(resource)
+	if err != nil {
+		return node.Grant{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, allocateDeadline)
+	defer cancel()
+	began := time.Now()
+	grant, err := l.allocate(ctx, ids)
+	if err != nil {
+		return node.Grant{}, fmt.Errorf("ask the device plugin of %s for %q: %w", resource, ids, err)
+	}
+	if p.Counts != nil {
+		p.Counts.DevicesAllocated(string(resource), time.Since(began))
+	}
+	if l.preStart {
+		grant.PreStart = []corev1.ResourceName{resource}
+	}
+	return grant, nil
+}
+
+// PreStart tells the plugin of a resource that a container with some of its devices is about to start.
+func (p *Plugins) PreStart(ctx context.Context, resource corev1.ResourceName, ids []string) error {
+	l, err := p.link(resource)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, preStartDeadline)
+	defer cancel()
+	if _, err := l.client.PreStartContainer(ctx, &deviceapi.PreStartContainerRequest{DevicesIds: ids}); err != nil {
+		return fmt.Errorf("have the device plugin of %s prepare %q for a start: %w", resource, ids, bare(err))
+	}
+	return nil
+}
+
+// end lets all plugins go.
+func (p *Plugins) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, l := range p.links {
+		l.close()
+	}
+	clear(p.links)
+}

@@ -1,0 +1,95 @@
+package reconciler_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"nodal/node"
+	"nodal/node/admit"
+	"nodal/node/assign"
+	"nodal/node/offer"
+	"nodal/reconciler"
+)
+
+const gpu corev1.ResourceName = "example.com/gpu"
+
+// gadgets are the plugin of a resource with two devices.
+type gadgets struct {
+	mu    sync.Mutex
+	fails error
+	heard []string
+}
+
+var _ reconciler.Devices = (*gadgets)(nil)
+
+func (g *gadgets) Allocate(_ context.Context, resource corev1.ResourceName, ids []string) (node.Grant, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.heard = append(g.heard, "allocate "+strings.Join(ids, "+"))
+	return node.Grant{Env: map[string]string{"GPU": strings.Join(ids, "+")}, PreStart: []corev1.ResourceName{resource}}, g.fails
+}
+
+func (g *gadgets) PreStart(_ context.Context, _ corev1.ResourceName, ids []string) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.heard = append(g.heard, "prestart "+strings.Join(ids, "+"))
+	return g.fails
+}
+
+// asked returns what the plugin has heard since.
+func (g *gadgets) asked() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	heard := g.heard
+	g.heard = nil
+	return strings.Join(heard, ", ")
+}
+
+func (g *gadgets) fail(err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.fails = err
+}
+
+func TestDevicesAreReadyBeforeEachRun(t *testing.T) {
+	inBubble(t, false, func(b *bench) {
+		b.stop()
+		g := &gadgets{fails: errors.New("broken")}
+		b.devices = g
+		b.start()
+		b.intake.Offer = func() offer.Offer {
+			return offer.Offer{Node: admit.Node{Assigned: map[corev1.ResourceName]bool{gpu: true}}, Assign: &assign.Rules{Devices: assign.Devices{gpu: {{ID: "a", Healthy: true}, {ID: "b", Healthy: true}}}}}
+		}
+		web := pod("web")
+		web.Spec.Containers[0].Resources.Limits = corev1.ResourceList{gpu: resource.MustParse("1")}
+		b.apply(web)
+		b.rest(500 * time.Millisecond)
+		waiting := b.status("web").ContainerStatuses[0].State.Waiting
+		if got := g.asked(); got != "allocate a" || waiting == nil || waiting.Reason != "CreateContainerConfigError" || !strings.Contains(waiting.Message, "broken") {
+			t.Errorf("with a broken plugin it heard %q, and the container waits with %+v", got, waiting)
+		}
+		g.fail(nil)
+		b.rest(30 * time.Second)
+		if got := g.asked(); !strings.HasSuffix(got, "allocate a, prestart a") || b.status("web").Phase != corev1.PodRunning {
+			t.Errorf("with a sound plugin it heard %q, and the pod is %s", got, b.status("web").Phase)
+		}
+		v, _ := b.store.View(key("web"))
+		if grant := v.Slot.Pod.Grants["main"]; grant.Env["GPU"] != "a" || grant.Sandbox == "" {
+			t.Errorf("the record has the grant %+v", grant)
+		}
+
+		b.stop()
+		b.start()
+		b.rest(time.Minute)
+		if got := g.asked(); got != "" || b.status("web").Phase != corev1.PodRunning {
+			t.Errorf("the next agent asks for %q, and the pod is %s", got, b.status("web").Phase)
+		}
+	})
+}

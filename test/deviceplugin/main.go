@@ -1,0 +1,208 @@
+// Command deviceplugin is a plugin of devices for tests. It offers devices that are all the machine's /dev/null, and
+// gives a container with each one a device file, variables, a mount and an annotation. It writes down what it is asked.
+//
+// Files in its directory of state tell it what to do while it runs:
+//
+//	sick    the devices that are unhealthy, one a line
+//	fail    the calls that fail, one a line: options, allocate, prestart
+//	hang    the calls that never end
+//	calls   what it was asked, a line each; the plugin writes it
+//
+// It registers again when the node's socket is made again or its own is removed, as plugins have to.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	deviceapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
+)
+
+// often is the time between two looks at the files.
+const often = 100 * time.Millisecond
+
+type plugin struct {
+	deviceapi.UnimplementedDevicePluginServer
+	dir, socket, resource, state string
+	ids                          []string
+	numa                         bool
+	preStart                     bool
+
+	mu sync.Mutex // of the file of calls
+}
+
+func main() {
+	p := &plugin{}
+	var ids string
+	flag.StringVar(&p.dir, "dir", deviceapi.DevicePluginPath, "the node's directory of device plugins")
+	flag.StringVar(&p.socket, "socket", "test.sock", "the name of the plugin's socket")
+	flag.StringVar(&p.resource, "resource", "nodal.test/gadget", "the resource that it offers")
+	flag.StringVar(&p.state, "state", ".", "its directory of state")
+	flag.StringVar(&ids, "devices", "g0,g1", "the devices, by comma")
+	flag.BoolVar(&p.numa, "numa", false, "all devices are near to NUMA node 0")
+	flag.BoolVar(&p.preStart, "prestart", false, "it wants to be asked before each start of a container")
+	flag.Parse()
+	p.ids = strings.Split(ids, ",")
+	for {
+		if err := p.run(); err != nil {
+			log.Print(err)
+		}
+		time.Sleep(often)
+	}
+}
+
+// run serves until one of the sockets is made again or is gone.
+func (p *plugin) run() error {
+	at := filepath.Join(p.dir, p.socket)
+	if err := os.Remove(at); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	kubelet, err := os.Stat(filepath.Join(p.dir, "kubelet.sock"))
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("unix", at)
+	if err != nil {
+		return err
+	}
+	own, err := os.Stat(at)
+	if err != nil {
+		return err
+	}
+	server := grpc.NewServer()
+	deviceapi.RegisterDevicePluginServer(server, p)
+	go func() { _ = server.Serve(l) }() // it ends when it is stopped
+	defer server.Stop()
+	if err := p.register(); err != nil {
+		return err
+	}
+	for same(at, own) && same(filepath.Join(p.dir, "kubelet.sock"), kubelet) {
+		time.Sleep(often)
+	}
+	return nil
+}
+
+func same(path string, as os.FileInfo) bool {
+	now, err := os.Stat(path)
+	return err == nil && os.SameFile(now, as) && now.ModTime().Equal(as.ModTime())
+}
+
+// register tells the node of the plugin.
+func (p *plugin) register() error {
+	conn, err := grpc.NewClient("unix://"+filepath.Join(p.dir, "kubelet.sock"), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	_, err = deviceapi.NewRegistrationClient(conn).Register(ctx, &deviceapi.RegisterRequest{
+		Version: deviceapi.Version, Endpoint: p.socket, ResourceName: p.resource,
+	})
+	return err
+}
+
+// lines reads a file of the directory of state.
+func (p *plugin) lines(name string) []string {
+	text, _ := os.ReadFile(filepath.Join(p.state, name)) // a file that is missing has no lines
+	return strings.Fields(string(text))
+}
+
+// asked writes a call down, and has it fail or hang if it shall.
+func (p *plugin) asked(ctx context.Context, call string, ids []string) error {
+	p.mu.Lock()
+	f, err := os.OpenFile(filepath.Join(p.state, "calls"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err == nil {
+		_, err = fmt.Fprintln(f, call, strings.Join(ids, "+"))
+		err = errors.Join(err, f.Close())
+	}
+	p.mu.Unlock()
+	switch {
+	case err != nil:
+		return err
+	case slices.Contains(p.lines("hang"), call):
+		<-ctx.Done()
+		return ctx.Err()
+	case slices.Contains(p.lines("fail"), call):
+		return fmt.Errorf("%s fails as it shall", call)
+	}
+	return nil
+}
+
+// GetDevicePluginOptions returns what the plugin wants.
+func (p *plugin) GetDevicePluginOptions(ctx context.Context, _ *deviceapi.Empty) (*deviceapi.DevicePluginOptions, error) {
+	return &deviceapi.DevicePluginOptions{PreStartRequired: p.preStart}, p.asked(ctx, "options", nil)
+}
+
+// ListAndWatch sends the devices, and again when some fall ill or recover.
+func (p *plugin) ListAndWatch(_ *deviceapi.Empty, stream deviceapi.DevicePlugin_ListAndWatchServer) error {
+	ticker := time.NewTicker(often)
+	defer ticker.Stop()
+	var sent []string
+	for first := true; ; first = false {
+		if sick := p.lines("sick"); first || !slices.Equal(sick, sent) {
+			if err := stream.Send(&deviceapi.ListAndWatchResponse{Devices: p.devices(sick)}); err != nil {
+				return err
+			}
+			sent = sick
+		}
+		select {
+		case <-stream.Context().Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+func (p *plugin) devices(sick []string) (list []*deviceapi.Device) {
+	for _, id := range p.ids {
+		d := &deviceapi.Device{ID: id, Health: deviceapi.Healthy}
+		if slices.Contains(sick, id) {
+			d.Health = deviceapi.Unhealthy
+		}
+		if p.numa {
+			d.Topology = &deviceapi.TopologyInfo{Nodes: []*deviceapi.NUMANode{{ID: 0}}}
+		}
+		list = append(list, d)
+	}
+	return list
+}
+
+// Allocate gives a container its devices.
+func (p *plugin) Allocate(ctx context.Context, r *deviceapi.AllocateRequest) (*deviceapi.AllocateResponse, error) {
+	answer := &deviceapi.AllocateResponse{}
+	for _, c := range r.GetContainerRequests() {
+		if err := p.asked(ctx, "allocate", c.GetDevicesIds()); err != nil {
+			return nil, err
+		}
+		made := &deviceapi.ContainerAllocateResponse{
+			Envs:        map[string]string{"GADGETS": strings.Join(c.GetDevicesIds(), "+")},
+			Annotations: map[string]string{"nodal.test/gadgets": strings.Join(c.GetDevicesIds(), "+")},
+			Mounts:      []*deviceapi.Mount{{HostPath: p.state, ContainerPath: "/gadgets", ReadOnly: true}},
+		}
+		for _, id := range c.GetDevicesIds() {
+			made.Devices = append(made.Devices, &deviceapi.DeviceSpec{HostPath: "/dev/null", ContainerPath: "/dev/gadget-" + id, Permissions: "rw"})
+		}
+		answer.ContainerResponses = append(answer.ContainerResponses, made)
+	}
+	return answer, nil
+}
+
+// PreStartContainer notes that a container is about to start.
+func (p *plugin) PreStartContainer(
+	ctx context.Context, r *deviceapi.PreStartContainerRequest,
+) (*deviceapi.PreStartContainerResponse, error) {
+	return &deviceapi.PreStartContainerResponse{}, p.asked(ctx, "prestart", r.GetDevicesIds())
+}
