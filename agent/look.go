@@ -79,7 +79,7 @@ func look(ctx context.Context, o Options) (f facts, err error) {
 		o.Log.Warn("the machine does not suit a setting", "setting", w.Setting, "problem", w.Problem, "remedy", w.Remedy)
 		f.warnings = append(f.warnings, w)
 	}
-	f.offers, f.devices = &offer.Board{}, store.NewDevices()
+	f.offers, f.devices = &offer.Board{}, knownDevices(cfg.Dirs.DevicePlugins(), f.started, o.Log)
 	if f.owner, err = beginOffer(cfg, f.machine, f.offers, f.devices, o.Log); err != nil {
 		return f, err
 	}

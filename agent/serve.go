@@ -49,7 +49,7 @@ func expose(o Options, f facts, m memory, r runtime, p parts) (*api, error) {
 	known.Version, known.Started, known.Addresses, known.Endpoint = o.Version, f.started, f.addresses, r.endpoint
 	s, err := server.New(server.Config{
 		State: server.State{
-			Store: m.state.Store, Events: m.state.Events, Sources: p.sources, Plugins: p.plugins.Board,
+			Store: m.state.Store, Events: m.state.Events, Sources: p.sources, Plugins: p.plugins.Board, Devices: f.devices,
 			Offers: f.offers, Configuration: p.config, Intake: in, Site: p.site,
 		},
 		Machine: server.Machine{

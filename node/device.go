@@ -29,12 +29,17 @@ type DeviceResource struct {
 // lostGrace bounds the time that the devices of a plugin that went away count for the capacity. Kubernetes has the same.
 const lostGrace = 5 * time.Minute
 
+// Expired reports whether the plugin went away so long ago that its devices do not count any more.
+func (r DeviceResource) Expired(now time.Time) bool {
+	return !r.Lost.IsZero() && now.Sub(r.Lost) > lostGrace
+}
+
 // Offered returns the devices that count for the node's capacity. Pods can have the healthy ones.
 func (r DeviceResource) Offered(now time.Time) []Device {
 	switch {
 	case r.Lost.IsZero():
 		return r.Devices
-	case now.Sub(r.Lost) > lostGrace:
+	case r.Expired(now):
 		return nil
 	}
 	gone := slices.Clone(r.Devices)
@@ -105,4 +110,11 @@ func (a ReadyDevices) About() About {
 		Container: a.Container, Attempt: a.Attempt, Numbered: true, Place: OnMachine, Nature: Slow,
 		Rest: Rest{time.Second, 20 * time.Second},
 	}
+}
+
+// DeviceHealth says how a device of a pod is.
+type DeviceHealth struct {
+	Resource corev1.ResourceName
+	ID       string
+	Health   corev1.ResourceHealthStatus
 }

@@ -29,6 +29,7 @@ type Observed struct {
 	Faults     map[string]Fault  // by action target
 	Health     map[string]Health // by container, of its newest run
 	Laid       [facilities]Laid  // by facility
+	Devices    []DeviceHealth    // of the pod
 	Behind     []Unready         // pods that have to be ready before the next sandbox of this one is made
 }
 

@@ -64,9 +64,13 @@ func TestDevicesAreReadyBeforeEachRun(t *testing.T) {
 		g := &gadgets{fails: errors.New("broken")}
 		b.devices = g
 		b.start()
-		b.intake.Offer = func() offer.Offer {
-			return offer.Offer{Node: admit.Node{Assigned: map[corev1.ResourceName]bool{gpu: true}}, Assign: &assign.Rules{Devices: assign.Devices{gpu: {{ID: "a", Healthy: true}, {ID: "b", Healthy: true}}}}}
+		list := func(devices ...node.Device) {
+			b.offers.Post(offer.Offer{
+				Node: admit.Node{Assigned: map[corev1.ResourceName]bool{gpu: true}}, Assign: &assign.Rules{Devices: assign.Devices{gpu: devices}},
+			})
 		}
+		list(node.Device{ID: "a", Healthy: true}, node.Device{ID: "b", Healthy: true})
+		b.intake.Offer = b.offers.Read
 		web := pod("web")
 		web.Spec.Containers[0].Resources.Limits = corev1.ResourceList{gpu: resource.MustParse("1")}
 		b.apply(web)
@@ -83,6 +87,24 @@ func TestDevicesAreReadyBeforeEachRun(t *testing.T) {
 		v, _ := b.store.View(key("web"))
 		if grant := v.Slot.Pod.Grants["main"]; grant.Env["GPU"] != "a" || grant.Sandbox == "" {
 			t.Errorf("the record has the grant %+v", grant)
+		}
+
+		revision := b.store.Revision()
+		for _, c := range []struct {
+			want    corev1.ResourceHealthStatus
+			devices []node.Device
+		}{
+			{"Healthy", []node.Device{{ID: "a", Healthy: true}}}, {"Unhealthy", []node.Device{{ID: "a"}}}, {"Unknown", nil},
+		} {
+			list(c.devices...)
+			b.rest(time.Second)
+			shown := b.status("web").ContainerStatuses[0].AllocatedResourcesStatus
+			if len(shown) != 1 || shown[0].Name != gpu || shown[0].Resources[0].ResourceID != "a" || shown[0].Resources[0].Health != c.want {
+				t.Errorf("its devices are shown as %+v, want %s", shown, c.want)
+			}
+		}
+		if b.store.Revision() == revision {
+			t.Error("no watch is told of the health of devices")
 		}
 
 		b.stop()

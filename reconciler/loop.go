@@ -35,6 +35,7 @@ type Loop struct {
 	hearing
 	retaining
 	order
+	ills
 	assets
 }
 
@@ -103,6 +104,7 @@ func (l *Loop) Turn(now time.Time) {
 
 func (l *Loop) step(t *Tracked, now time.Time) {
 	t.Trail(l.behind(t))
+	t.Feel(l.health(t.Slot().Pod))
 	turn := t.Next(decide.Input{Site: l.Site, Scarce: l.scarce, Unheard: l.hold(t), Wanted: l.wanted(t), Now: now})
 	if turn.Observe && !t.observing {
 		t.observing = true

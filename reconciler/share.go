@@ -5,9 +5,12 @@ import (
 	"nodal/node/store"
 )
 
-// Follow takes another offer of the node. The next turn brings the pods up to the CPUs that they share, and to the memory
-// that stands in for a limit that is not set.
+// Follow takes another offer of the node. The next turn brings the pods up to the CPUs that they share, to the memory
+// that stands in for a limit that is not set, and to the health of their devices.
 func (l *Loop) Follow(o offer.Offer) {
+	if o.Assign != nil {
+		l.mind(o.Assign.Devices)
+	}
 	if l.Pool != nil && o.Assign != nil {
 		l.Pool.Follow(o.Assign)
 	}

@@ -109,6 +109,16 @@ func (t *Track) Trail(behind []node.Unready) {
 	t.got = got
 }
 
+// Feel takes how the devices of the pod are.
+func (t *Track) Feel(devices []node.DeviceHealth) {
+	if slices.Equal(t.got.Devices, devices) {
+		return
+	}
+	got := t.got.Clone()
+	got.Devices = devices
+	t.got = got
+}
+
 // See takes an observation that began at a mark, and reports whether it did. It refuses one that may show a past state:
 // one that is older than the last observation or than our last effect, or that comes while an effect is under way.
 func (t *Track) See(seen *node.Observed, mark node.Mark, now time.Time) bool {
@@ -182,7 +192,7 @@ func (t *Track) Done(o Outcome) {
 func merge(old, seen *node.Observed, mark node.Mark) *node.Observed {
 	got := seen.Clone()
 	got.Mark = mark
-	got.Images, got.Readied, got.Faults, got.Behind = old.Images, old.Readied, old.Faults, old.Behind
+	got.Images, got.Readied, got.Faults, got.Behind, got.Devices = old.Images, old.Readied, old.Faults, old.Behind, old.Devices
 	got.Health = healthOf(old, got)
 	got.Laid = old.Laid
 	got.Laid[node.Logs].Gone = old.Laid[node.Logs].Gone && got.Empty()

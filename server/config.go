@@ -43,6 +43,7 @@ type State struct {
 	Events        *store.Events
 	Sources       *store.Sources
 	Plugins       *store.Plugins // nil shows none
+	Devices       *store.Devices // of plugins; nil shows none
 	Offers        Offers
 	Configuration Configuration // nil shows none
 	Intake        intake.Intake // of the API's own pods

@@ -24,6 +24,7 @@ type nodeService struct {
 	store     *store.Store
 	sources   *store.Sources
 	plugins   *store.Plugins
+	devices   *store.Devices
 	offers    Offers
 	site      node.Site
 	facts     Facts

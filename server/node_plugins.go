@@ -3,16 +3,18 @@ package server
 import (
 	"cmp"
 	"context"
+	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
+	corev1 "k8s.io/api/core/v1"
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node"
 )
 
-// ListPlugins shows the plugins whose sockets are there.
+// ListPlugins shows the plugins whose sockets are there, and the resources of device plugins.
 func (s *nodeService) ListPlugins(context.Context, *nodev1.ListPluginsRequest) (*nodev1.ListPluginsResponse, error) {
-	answer := &nodev1.ListPluginsResponse{}
+	answer := &nodev1.ListPluginsResponse{Devices: s.deviceResources()}
 	if s.plugins == nil {
 		return answer, nil
 	}
@@ -22,6 +24,41 @@ func (s *nodeService) ListPlugins(context.Context, *nodev1.ListPluginsRequest) (
 		}
 	}
 	return answer, nil
+}
+
+// deviceResources shows the resources of device plugins, and how many of their devices pods have.
+func (s *nodeService) deviceResources() (all []*nodev1.DeviceResource) {
+	if s.devices == nil {
+		return nil
+	}
+	assigned := map[corev1.ResourceName]map[string]bool{}
+	views, _ := s.store.Views()
+	for _, v := range views {
+		for _, shares := range v.Slot.Shares() {
+			for _, share := range shares {
+				for name, ids := range share.Devices {
+					if assigned[name] == nil {
+						assigned[name] = map[string]bool{}
+					}
+					for _, id := range ids {
+						assigned[name][id] = true
+					}
+				}
+			}
+		}
+	}
+	for _, r := range s.devices.List() {
+		devices := r.Offered(time.Now())
+		shown := &nodev1.DeviceResource{
+			Name: string(r.Name), Socket: r.Plugin, Connected: r.Lost.IsZero(), Message: r.Fault,
+			Capacity: uint32(len(devices)), Healthy: uint32(node.Healthy(devices)), Assigned: uint32(len(assigned[r.Name])),
+		}
+		if !r.Lost.IsZero() {
+			shown.LostAt = timestamppb.New(r.Lost)
+		}
+		all = append(all, shown)
+	}
+	return all
 }
 
 func pluginOf(p node.Plugin) *nodev1.Plugin {

@@ -9,6 +9,22 @@ import (
 	"nodal/node/store"
 )
 
+func TestDevicesAreShownWithTheirNumbers(t *testing.T) {
+	board := store.NewDevices()
+	n := newNode(t, func(c *Config) { c.State.Devices = board })
+	board.Registered("example.com/gpu", "gpu.sock", false, time.Unix(1000, 0))
+	board.Listed("example.com/gpu", []node.Device{{ID: "a", Healthy: true}, {ID: "b"}})
+	for _, want := range []string{
+		`"devices":[{"name":"example.com/gpu","socket":"gpu.sock","connected":true,"capacity":2,"healthy":1}]`,
+		`"capacity":2,"message":"killed","lostAt":`,
+	} {
+		if got := n.do(t, "GET", "/v1/node/plugins", ""); !strings.Contains(got.body, want) {
+			t.Errorf("got %s, want %s", got.body, want)
+		}
+		board.Lost("example.com/gpu", "killed", time.Now())
+	}
+}
+
 func TestPluginsAreShownWithWhatTheyWereTold(t *testing.T) {
 	board := store.NewPlugins()
 	n := newNode(t, func(c *Config) { c.State.Plugins = board })

@@ -11,6 +11,8 @@
 // deadline and each message a bound, a list is read a few times a second at most, and an answer that no container
 // could be made of fails. A plugin that goes away takes its devices off the board. It touches no pod.
 //
+// The names of resources are kept in a file, so that the next agent knows them before their plugins are back.
+//
 // A new agent removes the sockets that it finds, as Kubernetes does: plugins take that for the sign to register again.
 //
 // Start reading at Plugins in plugins.go.

@@ -44,6 +44,9 @@ type Plugins struct {
 
 	mu    sync.Mutex
 	links map[corev1.ResourceName]*link // the newest of each resource, as long as it stands
+
+	writing sync.Mutex
+	written []string // in the file of known resources; nil before it was written
 }
 
 // Open makes the directory, if it is not there.
@@ -77,6 +80,9 @@ func (p *Plugins) greet(ctx context.Context, resource corev1.ResourceName, socke
 		p.Counts.DevicesRegistered(string(resource))
 	}
 	p.Board.Registered(resource, socket, l.preStart, time.Now())
+	if err := p.remember(time.Now()); err != nil {
+		p.Log.Warn("the next agent will not know of a resource until its plugin has registered", "resource", resource, "err", err)
+	}
 	p.Log.Info("a device plugin has registered", "resource", resource, "socket", socket)
 	go func() {
 		err := l.watch(func(devices []node.Device) { p.listed(l, devices) })

@@ -429,6 +429,16 @@ func TestANewAgentHasPluginsRegisterAgain(t *testing.T) {
 	b.stop()
 	next := &bench{Plugins: &Plugins{Config: b.Config, links: map[corev1.ResourceName]*link{}}, t: t}
 	next.Board = store.NewDevices()
+	names, err := Known(b.Dir)
+	if err != nil || len(names) != 1 || names[0] != gpu {
+		t.Errorf("the next agent knows of %q, %v", names, err)
+	}
+	for _, name := range names {
+		next.Board.Remembered(name, time.Now())
+	}
+	if r := next.Board.Resource(gpu); r.Lost.IsZero() || len(r.Offered(time.Now())) != 0 {
+		t.Errorf("before its plugin has registered the board shows %+v", r)
+	}
 	next.run()
 	if _, err := os.Lstat(filepath.Join(b.Dir, "gpu.sock")); err == nil {
 		t.Error("the socket of the plugin stays, so it does not register again")
@@ -439,4 +449,11 @@ func TestANewAgentHasPluginsRegisterAgain(t *testing.T) {
 	next.serve("gpu.sock", devices("a")...)
 	next.use("gpu.sock")
 	next.until("a")
+	next.Board.Lost(gpu, "away", time.Now())
+	if err := next.remember(time.Now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if names, err := Known(b.Dir); err != nil || len(names) != 0 {
+		t.Errorf("long after its plugin went the file has %q, %v", names, err)
+	}
 }

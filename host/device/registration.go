@@ -78,6 +78,9 @@ func (p *Plugins) serve(ctx context.Context) error {
 			return err
 		case <-ticker.C:
 		}
+		if err := p.remember(time.Now()); err != nil {
+			p.Log.Warn("cannot write which resources have device plugins", "err", err)
+		}
 		if now, err := os.Lstat(at); err != nil || !os.SameFile(mine, now) {
 			return errors.New(at + " is gone; it is made again")
 		}

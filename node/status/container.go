@@ -23,6 +23,7 @@ const (
 func (d *deriver) container(c *corev1.Container) corev1.ContainerStatus {
 	run := d.life.Run(c.Name)
 	s := corev1.ContainerStatus{Name: c.Name, Image: c.Image, RestartCount: d.slot.Tallies[c.Name].Restarts}
+	s.AllocatedResourcesStatus = d.devices(c.Name)
 	if run == nil {
 		s.State.Waiting = d.waiting(c.Name)
 		s.Started = new(bool)

@@ -40,6 +40,18 @@ func (b *Devices) Registered(resource corev1.ResourceName, plugin string, preSta
 	b.told.Ring()
 }
 
+// Remembered says that a resource had a plugin when the agent before ended.
+func (b *Devices) Remembered(resource corev1.ResourceName, at time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.known[resource] == nil {
+		b.known[resource] = &node.DeviceResource{
+			Name: resource, Found: at, Lost: at, Fault: "its plugin has not registered since the start of the agent",
+		}
+		b.told.Ring()
+	}
+}
+
 // Listed says which devices the plugin of a resource has now.
 func (b *Devices) Listed(resource corev1.ResourceName, devices []node.Device) {
 	b.mu.Lock()

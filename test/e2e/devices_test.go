@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	runtimev1 "k8s.io/cri-api/pkg/apis/runtime/v1"
+	podresourcesv1 "k8s.io/kubelet/pkg/apis/podresources/v1"
 
 	"nodal/test/agent"
 	"nodal/test/claim"
@@ -147,10 +148,12 @@ func TestContainersGetTheDevicesOfAPlugin(t *testing.T) {
 		"a device belongs to one pod, and a pod that finds none is refused as UnexpectedAdmissionError in Kubernetes' words",
 		"a pod that asks for a device that no plugin offers is refused",
 		"a pod keeps a device that falls ill, and no other pod gets it; the device of a pod that goes is free again",
+		"the status of a container names its devices and their health",
+		"pod-resources/kubelet.sock names the devices of each container with their NUMA nodes, and those that pods can have",
 	)
 	n := start(t)
 	n.tryRefused(using("early", 1), "cannot allocate unregistered device "+gadget)
-	g := n.plugIn("--devices", "g0,g1,g2")
+	g := n.plugIn("--devices", "g0,g1,g2", "--numa")
 	n.waitOffer("3", "3")
 	n.apply(using("two", 2))
 	n.waitRunning("two")
@@ -163,8 +166,11 @@ func TestContainersGetTheDevicesOfAPlugin(t *testing.T) {
 	n.tryRefused(using("many", 1), noGadget)
 
 	before := n.healthy()
+	n.waitHealth("one", "g2", corev1.ResourceHealthStatusHealthy)
 	g.tell("sick", "g2")
 	n.waitOffer("3", "2")
+	n.waitHealth("one", "g2", corev1.ResourceHealthStatusUnhealthy)
+	n.onSocket()
 	n.deletePod("one", "")
 	n.tryRefused(using("ill", 1), noGadget)
 	g.tell("sick", "g0")
@@ -174,6 +180,47 @@ func TestContainersGetTheDevicesOfAPlugin(t *testing.T) {
 	n.unmoved("two")
 	if after := n.healthy(); !strings.Contains(before, "two") || !strings.Contains(after, "two") {
 		t.Errorf("before %s ran, and now %s", before, after)
+	}
+}
+
+// waitHealth waits until the status of a pod's container shows its only device with its health.
+func (n *node) waitHealth(name, device string, health corev1.ResourceHealthStatus) {
+	n.t.Helper()
+	n.wait(name, fmt.Sprintf("%s to be shown with %s, which is %s", name, device, health), func(p *corev1.Pod) bool {
+		shown := containerStatus(p, "main").AllocatedResourcesStatus
+		return len(shown) == 1 && shown[0].Name == gadget && len(shown[0].Resources) == 1 &&
+			shown[0].Resources[0] == corev1.ResourceHealth{ResourceID: corev1.ResourceID(device), Health: health}
+	})
+}
+
+// onSocket checks that upstream's API shows the devices g0 and g1 of pod two, and g2 of pod one, which is ill.
+func (n *node) onSocket() {
+	n.t.Helper()
+	client := podresourcesv1.NewPodResourcesListerClient(n.at("pod-resources", "kubelet.sock"))
+	ids := func(devices []*podresourcesv1.ContainerDevices) (all []string) {
+		for _, d := range devices {
+			if nodes := d.GetTopology().GetNodes(); d.GetResourceName() != gadget || len(nodes) != 1 || nodes[0].GetID() != 0 {
+				n.t.Errorf("a device is shown as %v", d)
+			}
+			all = append(all, d.GetDeviceIds()...)
+		}
+		return all
+	}
+	for pod, want := range map[string]string{"one": "g2", "two": "g0 g1"} {
+		got, err := client.Get(n.t.Context(), &podresourcesv1.GetPodResourcesRequest{PodName: pod, PodNamespace: "default"})
+		if err != nil {
+			n.t.Fatal(err)
+		}
+		if shown := strings.Join(ids(got.GetPodResources().GetContainers()[0].GetDevices()), " "); shown != want {
+			n.t.Errorf("%s has the devices %s, want %s", pod, shown, want)
+		}
+	}
+	may, err := client.GetAllocatableResources(n.t.Context(), &podresourcesv1.AllocatableResourcesRequest{})
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	if shown := strings.Join(ids(may.GetDevices()), " "); shown != "g0 g1" {
+		n.t.Errorf("pods can have %s, want g0 g1", shown)
 	}
 }
 
@@ -236,6 +283,7 @@ func TestDevicesOutliveTheAgentAndTheirPlugin(t *testing.T) {
 }
 
 func TestAContainerStartsAgainWithoutItsPlugin(t *testing.T) {
+	claim.Shows(t, "Devices", "the next agent knows a resource whose plugin has not registered again, and refuses pods that ask for it")
 	n := start(t)
 	g := n.plugIn()
 	n.waitOffer("2", "2")
@@ -250,6 +298,11 @@ func TestAContainerStartsAgainWithoutItsPlugin(t *testing.T) {
 	if got := g.heard("allocate g0"); got != 1 {
 		t.Errorf("the plugin was asked %d times, want once", got)
 	}
+	n.deletePod("again", "")
+	n.Kill()
+	n.up()
+	n.tryRefused(using("later", 1), "no healthy devices present")
+	n.waitOffer("0", "0")
 }
 
 func TestInitContainersShareDevices(t *testing.T) {

@@ -1866,7 +1866,9 @@ func (*ListPluginsRequest) Descriptor() ([]byte, []int) {
 type ListPluginsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The plugins whose sockets exist, ordered by socket.
-	Plugins       []*Plugin `protobuf:"bytes,1,rep,name=plugins,proto3" json:"plugins,omitempty"`
+	Plugins []*Plugin `protobuf:"bytes,1,rep,name=plugins,proto3" json:"plugins,omitempty"`
+	// The resources that device plugins offer or have offered, ordered by name.
+	Devices       []*DeviceResource `protobuf:"bytes,2,rep,name=devices,proto3" json:"devices,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1908,6 +1910,121 @@ func (x *ListPluginsResponse) GetPlugins() []*Plugin {
 	return nil
 }
 
+func (x *ListPluginsResponse) GetDevices() []*DeviceResource {
+	if x != nil {
+		return x.Devices
+	}
+	return nil
+}
+
+// DeviceResource is a resource that a device plugin offers, such as nvidia.com/gpu.
+type DeviceResource struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The plugin's socket in the directory of device plugins. Empty until it has registered since the start of the agent.
+	Socket string `protobuf:"bytes,2,opt,name=socket,proto3" json:"socket,omitempty"`
+	// Whether the plugin is there.
+	Connected bool `protobuf:"varint,3,opt,name=connected,proto3" json:"connected,omitempty"`
+	// The devices that count for the node's capacity.
+	Capacity uint32 `protobuf:"varint,4,opt,name=capacity,proto3" json:"capacity,omitempty"`
+	// Those of them that are healthy.
+	Healthy uint32 `protobuf:"varint,5,opt,name=healthy,proto3" json:"healthy,omitempty"`
+	// The devices that pods have.
+	Assigned uint32 `protobuf:"varint,6,opt,name=assigned,proto3" json:"assigned,omitempty"`
+	// The reason why the plugin is not there.
+	Message string `protobuf:"bytes,7,opt,name=message,proto3" json:"message,omitempty"`
+	// The time when the plugin went away.
+	LostAt        *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=lost_at,json=lostAt,proto3" json:"lost_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeviceResource) Reset() {
+	*x = DeviceResource{}
+	mi := &file_node_v1_node_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeviceResource) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeviceResource) ProtoMessage() {}
+
+func (x *DeviceResource) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_node_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeviceResource.ProtoReflect.Descriptor instead.
+func (*DeviceResource) Descriptor() ([]byte, []int) {
+	return file_node_v1_node_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *DeviceResource) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *DeviceResource) GetSocket() string {
+	if x != nil {
+		return x.Socket
+	}
+	return ""
+}
+
+func (x *DeviceResource) GetConnected() bool {
+	if x != nil {
+		return x.Connected
+	}
+	return false
+}
+
+func (x *DeviceResource) GetCapacity() uint32 {
+	if x != nil {
+		return x.Capacity
+	}
+	return 0
+}
+
+func (x *DeviceResource) GetHealthy() uint32 {
+	if x != nil {
+		return x.Healthy
+	}
+	return 0
+}
+
+func (x *DeviceResource) GetAssigned() uint32 {
+	if x != nil {
+		return x.Assigned
+	}
+	return 0
+}
+
+func (x *DeviceResource) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *DeviceResource) GetLostAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.LostAt
+	}
+	return nil
+}
+
 // Plugin is a program beside the agent that registers by a socket in a directory, as Kubernetes' CSI, device and DRA
 // plugins do. Type, name, endpoint and versions are the plugin's own words.
 type Plugin struct {
@@ -1934,7 +2051,7 @@ type Plugin struct {
 
 func (x *Plugin) Reset() {
 	*x = Plugin{}
-	mi := &file_node_v1_node_proto_msgTypes[28]
+	mi := &file_node_v1_node_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1946,7 +2063,7 @@ func (x *Plugin) String() string {
 func (*Plugin) ProtoMessage() {}
 
 func (x *Plugin) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[28]
+	mi := &file_node_v1_node_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1959,7 +2076,7 @@ func (x *Plugin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Plugin.ProtoReflect.Descriptor instead.
 func (*Plugin) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{28}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Plugin) GetSocket() string {
@@ -2036,7 +2153,7 @@ type GetPressureRequest struct {
 
 func (x *GetPressureRequest) Reset() {
 	*x = GetPressureRequest{}
-	mi := &file_node_v1_node_proto_msgTypes[29]
+	mi := &file_node_v1_node_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2048,7 +2165,7 @@ func (x *GetPressureRequest) String() string {
 func (*GetPressureRequest) ProtoMessage() {}
 
 func (x *GetPressureRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[29]
+	mi := &file_node_v1_node_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2061,7 +2178,7 @@ func (x *GetPressureRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPressureRequest.ProtoReflect.Descriptor instead.
 func (*GetPressureRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{29}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *GetPressureRequest) GetSignal() string {
@@ -2089,7 +2206,7 @@ type GetPressureResponse struct {
 
 func (x *GetPressureResponse) Reset() {
 	*x = GetPressureResponse{}
-	mi := &file_node_v1_node_proto_msgTypes[30]
+	mi := &file_node_v1_node_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2101,7 +2218,7 @@ func (x *GetPressureResponse) String() string {
 func (*GetPressureResponse) ProtoMessage() {}
 
 func (x *GetPressureResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[30]
+	mi := &file_node_v1_node_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2114,7 +2231,7 @@ func (x *GetPressureResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPressureResponse.ProtoReflect.Descriptor instead.
 func (*GetPressureResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{30}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *GetPressureResponse) GetSignals() []*PressureSignal {
@@ -2168,7 +2285,7 @@ type PressureSignal struct {
 
 func (x *PressureSignal) Reset() {
 	*x = PressureSignal{}
-	mi := &file_node_v1_node_proto_msgTypes[31]
+	mi := &file_node_v1_node_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2180,7 +2297,7 @@ func (x *PressureSignal) String() string {
 func (*PressureSignal) ProtoMessage() {}
 
 func (x *PressureSignal) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[31]
+	mi := &file_node_v1_node_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2193,7 +2310,7 @@ func (x *PressureSignal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PressureSignal.ProtoReflect.Descriptor instead.
 func (*PressureSignal) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{31}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *PressureSignal) GetName() string {
@@ -2249,7 +2366,7 @@ type PressureThreshold struct {
 
 func (x *PressureThreshold) Reset() {
 	*x = PressureThreshold{}
-	mi := &file_node_v1_node_proto_msgTypes[32]
+	mi := &file_node_v1_node_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2261,7 +2378,7 @@ func (x *PressureThreshold) String() string {
 func (*PressureThreshold) ProtoMessage() {}
 
 func (x *PressureThreshold) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[32]
+	mi := &file_node_v1_node_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2274,7 +2391,7 @@ func (x *PressureThreshold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PressureThreshold.ProtoReflect.Descriptor instead.
 func (*PressureThreshold) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{32}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *PressureThreshold) GetLeast() string {
@@ -2330,7 +2447,7 @@ type EvictionCandidate struct {
 
 func (x *EvictionCandidate) Reset() {
 	*x = EvictionCandidate{}
-	mi := &file_node_v1_node_proto_msgTypes[33]
+	mi := &file_node_v1_node_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2342,7 +2459,7 @@ func (x *EvictionCandidate) String() string {
 func (*EvictionCandidate) ProtoMessage() {}
 
 func (x *EvictionCandidate) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[33]
+	mi := &file_node_v1_node_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2355,7 +2472,7 @@ func (x *EvictionCandidate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvictionCandidate.ProtoReflect.Descriptor instead.
 func (*EvictionCandidate) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{33}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *EvictionCandidate) GetNamespace() string {
@@ -2560,9 +2677,19 @@ const file_node_v1_node_proto_rawDesc = "" +
 	"\x13SetLogLevelResponse\x12\x1f\n" +
 	"\bprevious\x18\x01 \x01(\x05H\x00R\bprevious\x88\x01\x01B\v\n" +
 	"\t_previous\"\x14\n" +
-	"\x12ListPluginsRequest\"@\n" +
+	"\x12ListPluginsRequest\"s\n" +
 	"\x13ListPluginsResponse\x12)\n" +
-	"\aplugins\x18\x01 \x03(\v2\x0f.node.v1.PluginR\aplugins\"\x8f\x02\n" +
+	"\aplugins\x18\x01 \x03(\v2\x0f.node.v1.PluginR\aplugins\x121\n" +
+	"\adevices\x18\x02 \x03(\v2\x17.node.v1.DeviceResourceR\adevices\"\xfb\x01\n" +
+	"\x0eDeviceResource\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
+	"\x06socket\x18\x02 \x01(\tR\x06socket\x12\x1c\n" +
+	"\tconnected\x18\x03 \x01(\bR\tconnected\x12\x1a\n" +
+	"\bcapacity\x18\x04 \x01(\rR\bcapacity\x12\x18\n" +
+	"\ahealthy\x18\x05 \x01(\rR\ahealthy\x12\x1a\n" +
+	"\bassigned\x18\x06 \x01(\rR\bassigned\x12\x18\n" +
+	"\amessage\x18\a \x01(\tR\amessage\x123\n" +
+	"\alost_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\x06lostAt\"\x8f\x02\n" +
 	"\x06Plugin\x12\x16\n" +
 	"\x06socket\x18\x01 \x01(\tR\x06socket\x12\x12\n" +
 	"\x04type\x18\x02 \x01(\tR\x04type\x12\x12\n" +
@@ -2638,7 +2765,7 @@ func file_node_v1_node_proto_rawDescGZIP() []byte {
 }
 
 var file_node_v1_node_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_node_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
+var file_node_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 38)
 var file_node_v1_node_proto_goTypes = []any{
 	(Support)(0),                     // 0: node.v1.Support
 	(*GetNodeRequest)(nil),           // 1: node.v1.GetNodeRequest
@@ -2669,81 +2796,84 @@ var file_node_v1_node_proto_goTypes = []any{
 	(*SetLogLevelResponse)(nil),      // 26: node.v1.SetLogLevelResponse
 	(*ListPluginsRequest)(nil),       // 27: node.v1.ListPluginsRequest
 	(*ListPluginsResponse)(nil),      // 28: node.v1.ListPluginsResponse
-	(*Plugin)(nil),                   // 29: node.v1.Plugin
-	(*GetPressureRequest)(nil),       // 30: node.v1.GetPressureRequest
-	(*GetPressureResponse)(nil),      // 31: node.v1.GetPressureResponse
-	(*PressureSignal)(nil),           // 32: node.v1.PressureSignal
-	(*PressureThreshold)(nil),        // 33: node.v1.PressureThreshold
-	(*EvictionCandidate)(nil),        // 34: node.v1.EvictionCandidate
-	nil,                              // 35: node.v1.GetNodeResponse.CapacityEntry
-	nil,                              // 36: node.v1.GetNodeResponse.AllocatableEntry
-	nil,                              // 37: node.v1.GetNodeResponse.LabelsEntry
-	(*timestamppb.Timestamp)(nil),    // 38: google.protobuf.Timestamp
-	(*Configuration)(nil),            // 39: node.v1.Configuration
-	(*durationpb.Duration)(nil),      // 40: google.protobuf.Duration
-	(*GetNodeConfigRequest)(nil),     // 41: node.v1.GetNodeConfigRequest
-	(*GetNodeConfigResponse)(nil),    // 42: node.v1.GetNodeConfigResponse
+	(*DeviceResource)(nil),           // 29: node.v1.DeviceResource
+	(*Plugin)(nil),                   // 30: node.v1.Plugin
+	(*GetPressureRequest)(nil),       // 31: node.v1.GetPressureRequest
+	(*GetPressureResponse)(nil),      // 32: node.v1.GetPressureResponse
+	(*PressureSignal)(nil),           // 33: node.v1.PressureSignal
+	(*PressureThreshold)(nil),        // 34: node.v1.PressureThreshold
+	(*EvictionCandidate)(nil),        // 35: node.v1.EvictionCandidate
+	nil,                              // 36: node.v1.GetNodeResponse.CapacityEntry
+	nil,                              // 37: node.v1.GetNodeResponse.AllocatableEntry
+	nil,                              // 38: node.v1.GetNodeResponse.LabelsEntry
+	(*timestamppb.Timestamp)(nil),    // 39: google.protobuf.Timestamp
+	(*Configuration)(nil),            // 40: node.v1.Configuration
+	(*durationpb.Duration)(nil),      // 41: google.protobuf.Duration
+	(*GetNodeConfigRequest)(nil),     // 42: node.v1.GetNodeConfigRequest
+	(*GetNodeConfigResponse)(nil),    // 43: node.v1.GetNodeConfigResponse
 }
 var file_node_v1_node_proto_depIdxs = []int32{
-	38, // 0: node.v1.GetNodeResponse.started_at:type_name -> google.protobuf.Timestamp
+	39, // 0: node.v1.GetNodeResponse.started_at:type_name -> google.protobuf.Timestamp
 	12, // 1: node.v1.GetNodeResponse.runtime:type_name -> node.v1.Runtime
 	14, // 2: node.v1.GetNodeResponse.sources:type_name -> node.v1.Source
 	16, // 3: node.v1.GetNodeResponse.pods:type_name -> node.v1.PodCounts
-	35, // 4: node.v1.GetNodeResponse.capacity:type_name -> node.v1.GetNodeResponse.CapacityEntry
-	36, // 5: node.v1.GetNodeResponse.allocatable:type_name -> node.v1.GetNodeResponse.AllocatableEntry
-	37, // 6: node.v1.GetNodeResponse.labels:type_name -> node.v1.GetNodeResponse.LabelsEntry
+	36, // 4: node.v1.GetNodeResponse.capacity:type_name -> node.v1.GetNodeResponse.CapacityEntry
+	37, // 5: node.v1.GetNodeResponse.allocatable:type_name -> node.v1.GetNodeResponse.AllocatableEntry
+	38, // 6: node.v1.GetNodeResponse.labels:type_name -> node.v1.GetNodeResponse.LabelsEntry
 	9,  // 7: node.v1.GetNodeResponse.conditions:type_name -> node.v1.NodeCondition
 	8,  // 8: node.v1.GetNodeResponse.warnings:type_name -> node.v1.SettingWarning
 	5,  // 9: node.v1.GetNodeResponse.secrets_key:type_name -> node.v1.SecretsKey
 	3,  // 10: node.v1.GetNodeResponse.shutdown:type_name -> node.v1.Shutdown
-	39, // 11: node.v1.GetNodeResponse.configuration:type_name -> node.v1.Configuration
-	38, // 12: node.v1.Shutdown.began_at:type_name -> google.protobuf.Timestamp
-	38, // 13: node.v1.Shutdown.phase_ends_at:type_name -> google.protobuf.Timestamp
+	40, // 11: node.v1.GetNodeResponse.configuration:type_name -> node.v1.Configuration
+	39, // 12: node.v1.Shutdown.began_at:type_name -> google.protobuf.Timestamp
+	39, // 13: node.v1.Shutdown.phase_ends_at:type_name -> google.protobuf.Timestamp
 	4,  // 14: node.v1.Shutdown.waiting:type_name -> node.v1.ShutdownPod
 	5,  // 15: node.v1.RotateSecretsKeyResponse.secrets_key:type_name -> node.v1.SecretsKey
-	38, // 16: node.v1.NodeCondition.transitioned_at:type_name -> google.protobuf.Timestamp
+	39, // 16: node.v1.NodeCondition.transitioned_at:type_name -> google.protobuf.Timestamp
 	2,  // 17: node.v1.WatchNodeResponse.node:type_name -> node.v1.GetNodeResponse
 	13, // 18: node.v1.Runtime.handlers:type_name -> node.v1.RuntimeHandler
 	15, // 19: node.v1.Source.errors:type_name -> node.v1.SourceError
-	38, // 20: node.v1.Source.delivered_at:type_name -> google.protobuf.Timestamp
-	38, // 21: node.v1.SourceError.time:type_name -> google.protobuf.Timestamp
+	39, // 20: node.v1.Source.delivered_at:type_name -> google.protobuf.Timestamp
+	39, // 21: node.v1.SourceError.time:type_name -> google.protobuf.Timestamp
 	0,  // 22: node.v1.Capability.support:type_name -> node.v1.Support
 	18, // 23: node.v1.ListCapabilitiesResponse.capabilities:type_name -> node.v1.Capability
 	22, // 24: node.v1.ListGarbageResponse.garbage:type_name -> node.v1.Garbage
-	38, // 25: node.v1.Garbage.goes_at:type_name -> google.protobuf.Timestamp
-	29, // 26: node.v1.ListPluginsResponse.plugins:type_name -> node.v1.Plugin
-	38, // 27: node.v1.Plugin.found_at:type_name -> google.protobuf.Timestamp
-	32, // 28: node.v1.GetPressureResponse.signals:type_name -> node.v1.PressureSignal
-	34, // 29: node.v1.GetPressureResponse.pods:type_name -> node.v1.EvictionCandidate
-	38, // 30: node.v1.GetPressureResponse.measured_at:type_name -> google.protobuf.Timestamp
-	33, // 31: node.v1.PressureSignal.thresholds:type_name -> node.v1.PressureThreshold
-	40, // 32: node.v1.PressureThreshold.grace:type_name -> google.protobuf.Duration
-	38, // 33: node.v1.PressureThreshold.crossed_at:type_name -> google.protobuf.Timestamp
-	1,  // 34: node.v1.NodeService.GetNode:input_type -> node.v1.GetNodeRequest
-	10, // 35: node.v1.NodeService.WatchNode:input_type -> node.v1.WatchNodeRequest
-	17, // 36: node.v1.NodeService.ListCapabilities:input_type -> node.v1.ListCapabilitiesRequest
-	41, // 37: node.v1.NodeService.GetNodeConfig:input_type -> node.v1.GetNodeConfigRequest
-	6,  // 38: node.v1.NodeService.RotateSecretsKey:input_type -> node.v1.RotateSecretsKeyRequest
-	27, // 39: node.v1.NodeService.ListPlugins:input_type -> node.v1.ListPluginsRequest
-	20, // 40: node.v1.NodeService.ListGarbage:input_type -> node.v1.ListGarbageRequest
-	30, // 41: node.v1.NodeService.GetPressure:input_type -> node.v1.GetPressureRequest
-	23, // 42: node.v1.NodeService.GetLogLevel:input_type -> node.v1.GetLogLevelRequest
-	25, // 43: node.v1.NodeService.SetLogLevel:input_type -> node.v1.SetLogLevelRequest
-	2,  // 44: node.v1.NodeService.GetNode:output_type -> node.v1.GetNodeResponse
-	11, // 45: node.v1.NodeService.WatchNode:output_type -> node.v1.WatchNodeResponse
-	19, // 46: node.v1.NodeService.ListCapabilities:output_type -> node.v1.ListCapabilitiesResponse
-	42, // 47: node.v1.NodeService.GetNodeConfig:output_type -> node.v1.GetNodeConfigResponse
-	7,  // 48: node.v1.NodeService.RotateSecretsKey:output_type -> node.v1.RotateSecretsKeyResponse
-	28, // 49: node.v1.NodeService.ListPlugins:output_type -> node.v1.ListPluginsResponse
-	21, // 50: node.v1.NodeService.ListGarbage:output_type -> node.v1.ListGarbageResponse
-	31, // 51: node.v1.NodeService.GetPressure:output_type -> node.v1.GetPressureResponse
-	24, // 52: node.v1.NodeService.GetLogLevel:output_type -> node.v1.GetLogLevelResponse
-	26, // 53: node.v1.NodeService.SetLogLevel:output_type -> node.v1.SetLogLevelResponse
-	44, // [44:54] is the sub-list for method output_type
-	34, // [34:44] is the sub-list for method input_type
-	34, // [34:34] is the sub-list for extension type_name
-	34, // [34:34] is the sub-list for extension extendee
-	0,  // [0:34] is the sub-list for field type_name
+	39, // 25: node.v1.Garbage.goes_at:type_name -> google.protobuf.Timestamp
+	30, // 26: node.v1.ListPluginsResponse.plugins:type_name -> node.v1.Plugin
+	29, // 27: node.v1.ListPluginsResponse.devices:type_name -> node.v1.DeviceResource
+	39, // 28: node.v1.DeviceResource.lost_at:type_name -> google.protobuf.Timestamp
+	39, // 29: node.v1.Plugin.found_at:type_name -> google.protobuf.Timestamp
+	33, // 30: node.v1.GetPressureResponse.signals:type_name -> node.v1.PressureSignal
+	35, // 31: node.v1.GetPressureResponse.pods:type_name -> node.v1.EvictionCandidate
+	39, // 32: node.v1.GetPressureResponse.measured_at:type_name -> google.protobuf.Timestamp
+	34, // 33: node.v1.PressureSignal.thresholds:type_name -> node.v1.PressureThreshold
+	41, // 34: node.v1.PressureThreshold.grace:type_name -> google.protobuf.Duration
+	39, // 35: node.v1.PressureThreshold.crossed_at:type_name -> google.protobuf.Timestamp
+	1,  // 36: node.v1.NodeService.GetNode:input_type -> node.v1.GetNodeRequest
+	10, // 37: node.v1.NodeService.WatchNode:input_type -> node.v1.WatchNodeRequest
+	17, // 38: node.v1.NodeService.ListCapabilities:input_type -> node.v1.ListCapabilitiesRequest
+	42, // 39: node.v1.NodeService.GetNodeConfig:input_type -> node.v1.GetNodeConfigRequest
+	6,  // 40: node.v1.NodeService.RotateSecretsKey:input_type -> node.v1.RotateSecretsKeyRequest
+	27, // 41: node.v1.NodeService.ListPlugins:input_type -> node.v1.ListPluginsRequest
+	20, // 42: node.v1.NodeService.ListGarbage:input_type -> node.v1.ListGarbageRequest
+	31, // 43: node.v1.NodeService.GetPressure:input_type -> node.v1.GetPressureRequest
+	23, // 44: node.v1.NodeService.GetLogLevel:input_type -> node.v1.GetLogLevelRequest
+	25, // 45: node.v1.NodeService.SetLogLevel:input_type -> node.v1.SetLogLevelRequest
+	2,  // 46: node.v1.NodeService.GetNode:output_type -> node.v1.GetNodeResponse
+	11, // 47: node.v1.NodeService.WatchNode:output_type -> node.v1.WatchNodeResponse
+	19, // 48: node.v1.NodeService.ListCapabilities:output_type -> node.v1.ListCapabilitiesResponse
+	43, // 49: node.v1.NodeService.GetNodeConfig:output_type -> node.v1.GetNodeConfigResponse
+	7,  // 50: node.v1.NodeService.RotateSecretsKey:output_type -> node.v1.RotateSecretsKeyResponse
+	28, // 51: node.v1.NodeService.ListPlugins:output_type -> node.v1.ListPluginsResponse
+	21, // 52: node.v1.NodeService.ListGarbage:output_type -> node.v1.ListGarbageResponse
+	32, // 53: node.v1.NodeService.GetPressure:output_type -> node.v1.GetPressureResponse
+	24, // 54: node.v1.NodeService.GetLogLevel:output_type -> node.v1.GetLogLevelResponse
+	26, // 55: node.v1.NodeService.SetLogLevel:output_type -> node.v1.SetLogLevelResponse
+	46, // [46:56] is the sub-list for method output_type
+	36, // [36:46] is the sub-list for method input_type
+	36, // [36:36] is the sub-list for extension type_name
+	36, // [36:36] is the sub-list for extension extendee
+	0,  // [0:36] is the sub-list for field type_name
 }
 
 func init() { file_node_v1_node_proto_init() }
@@ -2762,7 +2892,7 @@ func file_node_v1_node_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_node_v1_node_proto_rawDesc), len(file_node_v1_node_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   37,
+			NumMessages:   38,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
