@@ -19,6 +19,9 @@ import (
 // have registered again, a pod that asks for one has to be refused and not run without it. Nothing else is kept.
 const knownFile = "known-resources"
 
+// OwnFiles returns the names of the node's own files in the directory. All others belong to plugins.
+func OwnFiles() []string { return []string{socketName, knownFile} }
+
 // Known returns the resources that had plugins when the agent before ended.
 func Known(dir string) ([]corev1.ResourceName, error) {
 	text, err := os.ReadFile(filepath.Join(dir, knownFile))

@@ -17,6 +17,7 @@ import (
 	"nodal/agent/config"
 	"nodal/agent/ownruntime"
 	"nodal/host/cgroup"
+	"nodal/host/device"
 	"nodal/host/journal"
 	"nodal/host/logs"
 	"nodal/host/runtime"
@@ -70,11 +71,17 @@ func clean(ctx context.Context, dirs config.Dirs, out io.Writer) error {
 		cleanPods(ctx, dirs, out),
 		keepVolumes(dirs.LocalVolumes(), out),
 		removeUnlessUsed(dirs.Plugins()), // sockets in it belong to plugins
+		cleanDevices(dirs.DevicePlugins()),
 		remove(dirs.Root, ownFiles),
 	); err != nil {
 		return err
 	}
 	return errors.Join(remove(dirs.Root, lastFiles), removeUnlessUsed(dirs.Root))
+}
+
+// cleanDevices removes the node's own files from the directory of device plugins. Sockets in it belong to plugins.
+func cleanDevices(dir string) error {
+	return errors.Join(remove(dir, device.OwnFiles()), removeUnlessUsed(dir))
 }
 
 // checkOurs refuses the root directory of another program, which may have much in it by the same names: another

@@ -258,3 +258,25 @@ func inOwnMounts(do func() error) error {
 		return err
 	})
 }
+
+func TestCleanLeavesWhatBelongsToDevicePlugins(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"kubelet.sock", "known-resources", "gpu.sock"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := cleanDevices(dir); err != nil {
+		t.Fatal(err)
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != 1 || left[0].Name() != "gpu.sock" {
+		t.Errorf("%v is left, %v; want the plugin's socket alone", left, err)
+	}
+	if err := errors.Join(os.Remove(filepath.Join(dir, "gpu.sock")), cleanDevices(dir)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(dir); !os.IsNotExist(err) {
+		t.Errorf("the empty directory is left: %v", err)
+	}
+}
