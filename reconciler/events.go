@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,7 +21,7 @@ func (r *Reconciler) reportRefused(pod *node.Pod) {
 	}
 	r.Events.Add(node.Event{
 		Key: pod.Key(), UID: pod.UID(), Time: r.Act.Clock(), Warning: true,
-		Reason: pod.Refused.Reason, Message: pod.Refused.Message,
+		Reason: pod.Refused.Reason, Message: strings.TrimPrefix(pod.Refused.Message, "Pod was rejected: "), // which the status says
 	})
 }
 

@@ -190,12 +190,20 @@ func (n *nodeObject) remember(found *corev1.Node) {
 	n.sent.Conditions = shown
 }
 
+// formerLabels are the old names of labels, which upstream's kubelet still sets.
+var formerLabels = map[string]string{"beta.kubernetes.io/arch": corev1.LabelArchStable, "beta.kubernetes.io/os": corev1.LabelOSStable}
+
 // labels returns the node's labels that a cluster takes from it, and those of the configuration.
 func (n *nodeObject) labels(info *nodev1.GetNodeResponse) map[string]string {
 	labels := map[string]string{}
 	for name, value := range info.GetLabels() {
 		if mayLabel(name) {
 			labels[name] = value
+		}
+	}
+	for old, name := range formerLabels {
+		if value, ok := labels[name]; ok {
+			labels[old] = value
 		}
 	}
 	maps.Copy(labels, n.config.Labels)

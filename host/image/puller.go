@@ -113,7 +113,7 @@ func (p *Puller) ensure(ctx context.Context, r *request) (node.LocalImage, error
 		r.present = strconv.FormatBool(image != nil)
 		if image != nil && p.mayUse(ctx, *r, *image) {
 			r.pull = strconv.FormatBool(false)
-			p.tell(*r, eventPulled, fmt.Sprintf("Container image %q already present on machine", r.Ref))
+			p.tell(*r, eventPulled, fmt.Sprintf("Container image %q already present on machine and can be accessed by the pod", r.Ref))
 			return *image, nil
 		}
 		if r.Policy == corev1.PullNever {

@@ -17,7 +17,7 @@ func TestEnsure(t *testing.T) {
 	const (
 		pulling = `Pulling: Pulling image "web:1"`
 		pulled  = `Pulled: Successfully pulled image "web:1" in 1.2s (1.2s including waiting). Image size: 5 bytes.`
-		present = `Pulled: Container image "web:1" already present on machine`
+		present = `Pulled: Container image "web:1" already present on machine and can be accessed by the pod`
 	)
 	for _, test := range []struct {
 		name    string
