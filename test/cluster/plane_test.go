@@ -121,6 +121,12 @@ func get[T any](p *plane, path string) (T, bool) {
 // eventually polls until a condition holds, as a real client would.
 func (p *plane) eventually(wanted string, holds func() bool) {
 	p.t.Helper()
+	p.within(patience, wanted, holds)
+}
+
+// within polls for so long.
+func (p *plane) within(patience time.Duration, wanted string, holds func() bool) {
+	p.t.Helper()
 	deadline := time.NewTimer(pace.Of(patience))
 	defer deadline.Stop()
 	tick := time.NewTicker(50 * time.Millisecond)

@@ -1,0 +1,129 @@
+package cluster
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"nodal/test/differences"
+)
+
+// told are the events about one thing, by their reasons: their types and messages.
+type told map[string][]string
+
+// resize gives a pod more.
+func (s *side) resize() {
+	s.t.Helper()
+	s.ask("PATCH", s.pods()+"/guaranteed/resize", "application/strategic-merge-patch+json",
+		`{"spec": {"containers": [{"name": "main", "resources": {"requests": {"cpu": "20m"}, "limits": {"cpu": "20m"}}}]}}`)
+	s.within(settling, "the resize by "+s.node, func() bool {
+		list, _ := get[corev1.EventList](s.plane, "/api/v1/namespaces/"+s.namespace+"/events?fieldSelector=reason=ResizeCompleted")
+		return len(list.Items) > 0
+	})
+}
+
+// end deletes the pods, and waits until they are gone.
+func (s *side) end() {
+	s.t.Helper()
+	for _, m := range specimens {
+		s.ask("DELETE", s.pods()+"/"+m.name, "", "")
+	}
+	s.within(settling, "the end of the pods of "+s.node, func() bool {
+		list, ok := get[corev1.PodList](s.plane, s.pods())
+		return ok && len(list.Items) == 0
+	})
+}
+
+// readEvents returns the events about each pod, and about the node.
+func (s *side) readEvents() map[string]told {
+	s.t.Helper()
+	all := map[string]told{}
+	for _, namespace := range []string{s.namespace, "default"} {
+		list, ok := get[corev1.EventList](s.plane, "/api/v1/namespaces/"+namespace+"/events")
+		if !ok {
+			s.t.Fatalf("there are no events of %s", namespace)
+		}
+		for _, e := range list.Items {
+			about := e.InvolvedObject.Name
+			switch {
+			case e.InvolvedObject.Kind == "Node" && about == s.node:
+				about = "Node"
+			case e.InvolvedObject.Kind != "Pod" || namespace != s.namespace:
+				continue
+			}
+			if all[about] == nil {
+				all[about] = told{}
+			}
+			where := strings.TrimSpace(e.InvolvedObject.FieldPath + " " + e.Type)
+			text := string(s.plain([]byte(where + ": " + e.Message)))
+			if !slices.Contains(all[about][e.Reason], text) {
+				all[about][e.Reason] = append(all[about][e.Reason], text)
+			}
+		}
+	}
+	return all
+}
+
+// compareEvents adds the events to the facts, but for those that the table of events says to differ. It returns an error of
+// each line of that table that is not true.
+func compareEvents(t *testing.T, theirs, ours map[string]told, upstream, here differences.Facts) (wrong []string) {
+	t.Helper()
+	both, err := differences.Read("../..", "Events")
+	must(t, err)
+	alone, err := differences.Read("../..", "Events of this kubelet alone")
+	must(t, err)
+	for _, row := range both {
+		seen, differs := false, false
+		for _, reason := range row.Names {
+			for about := range theirs {
+				a, b := theirs[about][reason], ours[about][reason]
+				slices.Sort(a)
+				slices.Sort(b)
+				same := slices.Equal(a, b)
+				seen, differs = seen || len(a) > 0 && len(b) > 0, differs || !same
+				if same || len(b) == 0 && row.Cells[1] == "never" || len(b) > 0 && alike(row.Cells[1], a, b) {
+					continue
+				}
+				name := fmt.Sprintf("Event %s: %s", about, reason)
+				upstream.Set(name, strings.Join(a, "; "))
+				here.Set(name, strings.Join(b, "; "))
+			}
+		}
+		if seen && !differs && row.Cells[1] != "same" {
+			wrong = append(wrong, fmt.Sprintf("the line of events %s says %q, and they are the same", row.Cells[0], row.Cells[1]))
+		}
+	}
+	for about, events := range ours {
+		for reason, texts := range events {
+			isIn := func(row differences.Row) bool {
+				return slices.ContainsFunc(row.Names, func(name string) bool { return differences.Match(name, reason) })
+			}
+			if !slices.ContainsFunc(both, isIn) && !slices.ContainsFunc(alone, isIn) {
+				here.Set(fmt.Sprintf("Event %s: %s", about, reason), strings.Join(texts, "; "))
+			}
+		}
+	}
+	return wrong
+}
+
+// alike reports whether events differ as the word of their line says.
+func alike(word string, upstream, here []string) bool {
+	switch word {
+	case "other":
+		return true
+	case "more":
+		if len(upstream) == 0 {
+			return false
+		}
+		for _, text := range upstream {
+			if !slices.ContainsFunc(here, func(longer string) bool { return strings.HasPrefix(longer, text) }) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
