@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -27,18 +26,10 @@ type gadgets struct {
 	state string
 }
 
-var buildGadgets = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "gadgets")
-	if err != nil {
-		return "", err
-	}
-	return agent.DevicePlugin(dir)
-})
-
 // plugIn starts the plugin, with more arguments.
 func (n *node) plugIn(args ...string) *gadgets {
 	n.t.Helper()
-	path, err := buildGadgets()
+	path, err := agent.DevicePlugin(n.rt.Dir) // which goes with the test
 	if err != nil {
 		n.t.Fatal(err)
 	}
