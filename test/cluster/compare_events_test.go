@@ -54,6 +54,9 @@ func (s *side) readEvents() map[string]told {
 			case e.InvolvedObject.Kind != "Pod" || namespace != s.namespace:
 				continue
 			}
+			if momentary(about, e) {
+				continue
+			}
 			if all[about] == nil {
 				all[about] = told{}
 			}
@@ -65,6 +68,12 @@ func (s *side) readEvents() map[string]told {
 		}
 	}
 	return all
+}
+
+// momentary reports whether an event depends on the moment at which a pod was deleted: while its container ran, or after
+// upstream's kubelet had forgotten its Secrets.
+func momentary(about string, e corev1.Event) bool {
+	return (about == "crash" || about == "unwell") && e.Reason == "Killing" || strings.HasSuffix(e.Message, "not registered")
 }
 
 // compareEvents adds the events to the facts, but for those that the table of events says to differ. It returns an error of

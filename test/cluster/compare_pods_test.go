@@ -166,6 +166,7 @@ var variable = []struct {
 	{regexp.MustCompile(`[0-9a-f]{64}`), "ID"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`), "TIME"},
 	{regexp.MustCompile(`\b\d{1,3}(\.\d{1,3}){3}(:\d+)?\b|\b[0-9a-f]{1,4}:[0-9a-f:]*:[0-9a-f:]*`), "ADDRESS"},
+	{regexp.MustCompile(`\bused: \d+`), "used: SOME"},
 	{regexp.MustCompile(`\bkube-api-access-\w{5}\b`), "kube-api-access"},
 	{regexp.MustCompile(`\b(\d+(\.\d+)?(h|ms|µs|m|s))+\b`), "DURATION"},
 }
