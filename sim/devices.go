@@ -93,7 +93,8 @@ func (g *gadgets) strive() {
 		if g.now >= strife {
 			return
 		}
-		if id := gadgetIDs()[g.rand.IntN(len(gadgetIDs()))]; g.rand.IntN(2) == 0 {
+		ids := gadgetIDs()
+		if id := ids[g.rand.IntN(len(ids))]; g.rand.IntN(2) == 0 {
 			g.sick[id] = !g.sick[id]
 			g.trace.addf("world: device %s is ill: %t", id, g.sick[id])
 		} else {

@@ -119,14 +119,11 @@ func (n *node) tryRefused(manifest, words string) {
 // annotationOf returns an annotation of a pod's container, as the runtime has it.
 func (n *node) annotationOf(pod, name string) string {
 	n.t.Helper()
-	for _, c := range n.containers(pod) {
-		reply, err := n.rt.CRI().ContainerStatus(n.t.Context(), &runtimev1.ContainerStatusRequest{ContainerId: c.id})
-		if err != nil {
-			n.t.Fatal(err)
-		}
-		return reply.GetStatus().GetAnnotations()[name]
+	reply, err := n.rt.CRI().ContainerStatus(n.t.Context(), &runtimev1.ContainerStatusRequest{ContainerId: n.containers(pod)[0].id})
+	if err != nil {
+		n.t.Fatal(err)
 	}
-	return ""
+	return reply.GetStatus().GetAnnotations()[name]
 }
 
 const noGadget = "Pod was rejected: Allocate failed due to requested number of devices unavailable for nodal.test/gadget. " +
