@@ -114,5 +114,5 @@ func absent(optional *bool, format string, args ...any) error {
 	if optional != nil && *optional {
 		return nil
 	}
-	return fmt.Errorf(format+": %w", append(args, node.ErrNotFound)...)
+	return fmt.Errorf(format, args...)
 }

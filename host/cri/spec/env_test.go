@@ -194,7 +194,6 @@ func TestEnvironmentRefusesUnknownFieldsAndResources(t *testing.T) {
 		{"a field that is not for containers", field("spec.hostname"), node.ErrInvalid},
 		{"a resource that is not counted", amount("limits.cows", ""), node.ErrInvalid},
 		{"neither request nor limit", amount("hopes.cpu", ""), node.ErrInvalid},
-		{"a secret that is not there", secret(nil), node.ErrNotFound},
 		{"a secret that need not be there", secret(new(true)), nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -207,5 +206,9 @@ func TestEnvironmentRefusesUnknownFieldsAndResources(t *testing.T) {
 				t.Errorf("got %v, want no variable", env.names)
 			}
 		})
+	}
+	here, run := envInput(corev1.EnvVar{Name: "V", ValueFrom: secret(nil)})
+	if _, err := here.Environment(run, objects, nil); err == nil || !strings.HasSuffix(err.Error(), `secret "none" not found`) {
+		t.Errorf("without the secret: got %v, want Kubernetes' words for that", err)
 	}
 }

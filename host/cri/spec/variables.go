@@ -5,8 +5,6 @@ import (
 	"strings"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
-
-	"nodal/node"
 )
 
 // Variables are a container's environment in the order of its spec. A later value of a name replaces an earlier one.
@@ -58,7 +56,7 @@ func (v *Variables) expand(text string) string {
 func (v *Variables) expandKnown(text string) (string, error) {
 	expanded, unknown := v.expandNoting(text)
 	if len(unknown) > 0 {
-		return "", fmt.Errorf("there is no variable %s: %w", strings.Join(unknown, ", "), node.ErrNotFound)
+		return "", fmt.Errorf("there is no variable %s", strings.Join(unknown, ", "))
 	}
 	return expanded, nil
 }
