@@ -34,8 +34,8 @@ const (
 	proven = 128 << 20
 	// besieged bounds the time that an attack has to reach its height, and that is spent there.
 	besieged = 20 * time.Second
-	// undisturbed bounds what an admin waits for an answer meanwhile, in 99 of 100 cases. The attacker uses the
-	// same two processors as the agent.
+	// undisturbed bounds what an admin waits for an answer meanwhile, in nine of ten cases; the bench holds the slowest.
+	// The attacker uses the same two processors as the agent.
 	undisturbed = time.Second
 )
 
@@ -134,10 +134,10 @@ func (n *node) besiegeBy(p hostile.Peer, most int64, attacks []hostile.Attack) {
 			}
 		})
 		slices.Sort(took)
-		late := took[len(took)*99/100]
-		n.t.Logf("%-36s %d answers to an admin, 99 of 100 within %v", "", len(took), late.Round(time.Millisecond))
+		late := took[len(took)*9/10]
+		n.t.Logf("%-36s %d answers to an admin, nine of ten within %v", "", len(took), late.Round(time.Millisecond))
 		if late > pace.Of(undisturbed) {
-			n.t.Errorf("%s: an admin waits %v for an answer, want at most %v in 99 of 100 cases", attack.Name, late, pace.Of(undisturbed))
+			n.t.Errorf("%s: an admin waits %v for an answer, want at most %v in nine of ten cases", attack.Name, late, pace.Of(undisturbed))
 		}
 	}
 }
