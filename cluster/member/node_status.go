@@ -161,10 +161,11 @@ func (n *nodeObject) conditions(shown []*nodev1.NodeCondition) []corev1.NodeCond
 // addresses returns the node's addresses. Those that the node has found itself may not be what a cloud calls its own.
 func (n *nodeObject) addresses(info *nodev1.GetNodeResponse) []corev1.NodeAddress {
 	var list []corev1.NodeAddress
-	for _, a := range info.GetAddresses() {
-		if n.config.ExternalCloud && len(n.config.GivenIPs) == 0 {
-			break
-		}
+	own := info.GetAddresses()
+	if n.config.ExternalCloud && len(n.config.GivenIPs) == 0 {
+		own = nil
+	}
+	for _, a := range own {
 		if ip, err := netip.ParseAddr(a); err == nil {
 			list = append(list, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: ip.String()})
 		}
