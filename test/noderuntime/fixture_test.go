@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -164,7 +165,27 @@ func (n *node) pod(name string, ports ...*runtimeapi.PortMapping) (sandbox, cont
 		n.t.Fatalf("start container: %v", err)
 	}
 	n.t.Logf("pod %s in %v", name, time.Since(begin).Round(time.Millisecond))
+	n.awaitServing(s.PodSandboxId)
 	return s.PodSandboxId, c.ContainerId
+}
+
+// awaitServing waits until a pod takes connections: a container that runs may not listen yet.
+func (n *node) awaitServing(sandbox string) {
+	n.t.Helper()
+	var err error
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		err = inNamespace(n.namespace(sandbox), func() error {
+			conn, err := net.Dial("tcp", "127.0.0.1:8080")
+			if err == nil {
+				conn.Close()
+			}
+			return err
+		})
+		if err == nil {
+			return
+		}
+	}
+	n.t.Fatalf("the pod does not serve: %v", err)
 }
 
 // cgroup makes a pod's cgroup as an agent would.
