@@ -22,6 +22,10 @@ func (a CreateContainer) Doubt(o *Observed) {
 	maps.DeleteFunc(o.Laid[Volumes].Parts, func(_ string, part Part) bool { return part.Image != "" })
 }
 
+// Doubt forgets that the container's devices are ready: the run may have begun with them, and the next one needs them
+// ready again.
+func (a StartContainer) Doubt(o *Observed) { delete(o.Readied, a.Container) }
+
 // Doubt forgets the container's limits: it may have the new ones or the old.
 func (a ResizeContainer) Doubt(o *Observed) {
 	for i := range o.Containers {

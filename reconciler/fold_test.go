@@ -1,6 +1,8 @@
 package reconciler
 
 import (
+	"errors"
+	"maps"
 	"testing"
 	"time"
 
@@ -24,5 +26,14 @@ func TestARunThatLivesOnAfterItsStopIsStoppedAgainLater(t *testing.T) {
 	}
 	if got = fold(got, "u1", Outcome{Action: stop, Now: now}); len(got.Faults) != 0 {
 		t.Errorf("the faults are %+v, want none after a stop", got.Faults)
+	}
+}
+
+// The lost container and the next one would have the same number.
+func TestAStartWithoutAnswerUsesUpWhatItsDevicesWereReadyFor(t *testing.T) {
+	ready := &node.Observed{Readied: map[string]uint32{"main": 1, "other": 2}}
+	lost := Outcome{Action: node.StartContainer{Container: "main", ID: "c1"}, Err: errors.New("no answer")}
+	if got := fail(ready, lost); !maps.Equal(got.Readied, map[string]uint32{"other": 2}) {
+		t.Errorf("ready are %v, want only those of the other container", got.Readied)
 	}
 }
