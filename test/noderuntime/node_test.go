@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -193,7 +194,8 @@ func get(t *testing.T, url string) string {
 		<-time.After(20 * time.Millisecond)
 	}
 	if err != nil {
-		t.Errorf("get: %v", err)
+		state, _ := exec.Command("sh", "-c", "ip -d addr; ip neigh; bridge fdb; iptables-save").CombinedOutput()
+		t.Errorf("get: %v; the machine's network is:\n%s", err, state)
 		return ""
 	}
 	return bodyOf(t, reply)
