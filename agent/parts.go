@@ -91,6 +91,7 @@ func build(o Options, f facts, m memory, r runtime, guard *auth.Authenticator) (
 	act := reconciler.Act{
 		Store: m.state.Store, Runtime: r.pods, Images: p.shelf.Puller, Hooks: p.prober, Logs: m.files,
 		Volumes: m.volumes, Storage: m.keeper, Clock: time.Now, Freed: freed(p.intake.Readmit), Devices: p.devices,
+		Rules: func() *assign.Rules { return f.offers.Read().Assign },
 	}
 	if r.cgroups != nil {
 		act.Cgroups = r.cgroups

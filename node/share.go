@@ -1,6 +1,8 @@
 package node
 
 import (
+	"maps"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"nodal/node/limit"
@@ -14,6 +16,14 @@ type Share struct {
 	Start  bool    `json:"Start,omitempty"`  // it ends before the application begins
 	// Devices are those that it has, by resource: their IDs, as the plugin calls them.
 	Devices map[corev1.ResourceName][]string `json:"Devices,omitempty"`
+	Near    string                           `json:"Near,omitempty"` // NUMA nodes that its devices should be near to; empty for any
+}
+
+// WithDevices returns the share with other devices of a resource.
+func (s Share) WithDevices(resource corev1.ResourceName, ids []string) Share {
+	s.Devices = maps.Clone(s.Devices)
+	s.Devices[resource] = ids
+	return s
 }
 
 // Empty reports whether a container has nothing for itself.

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/node"
+	"nodal/node/assign"
 	"nodal/node/limit"
 	"nodal/node/storage"
 	"nodal/node/store"
@@ -90,6 +91,7 @@ type Act struct {
 	Cgroups Cgroups // nil gives pods no cgroups of their own
 	Volumes Volumes
 	Devices Devices
+	Rules   func() *assign.Rules // of assignment, as they are now; nil if plugins are not asked which devices they prefer
 	Storage storage.Keeper
 	Clock   func() time.Time
 	// Freed is called in the transaction that frees a pod's resources. nil disables it.

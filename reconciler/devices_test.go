@@ -25,6 +25,20 @@ type gadgets struct {
 	mu    sync.Mutex
 	fails error
 	heard []string
+	wish  []string      // that it prefers; it is not asked without one
+	meets chan struct{} // not nil: the wish comes once this is closed
+}
+
+func (g *gadgets) Prefers(corev1.ResourceName) bool { return g.wish != nil }
+
+func (g *gadgets) Prefer(_ context.Context, c assign.Choice) ([]string, error) {
+	g.mu.Lock()
+	g.heard = append(g.heard, "prefer of "+strings.Join(c.Available, "+"))
+	g.mu.Unlock()
+	if g.meets != nil {
+		<-g.meets
+	}
+	return g.wish, g.fails
 }
 
 var _ reconciler.Devices = (*gadgets)(nil)
@@ -112,6 +126,51 @@ func TestDevicesAreReadyBeforeEachRun(t *testing.T) {
 		b.rest(time.Minute)
 		if got := g.asked(); got != "" || b.status("web").Phase != corev1.PodRunning {
 			t.Errorf("the next agent asks for %q, and the pod is %s", got, b.status("web").Phase)
+		}
+	})
+}
+
+func TestAPluginChoosesDevicesBeforeTheyAreGranted(t *testing.T) {
+	inBubble(t, false, func(b *bench) {
+		b.stop()
+		g := &gadgets{wish: []string{"c"}, meets: make(chan struct{})}
+		b.devices = g
+		b.start()
+		var list []node.Device
+		for _, id := range []string{"a", "b", "c"} {
+			list = append(list, node.Device{ID: id, Healthy: true})
+		}
+		b.offers.Post(offer.Offer{
+			Node: admit.Node{Assigned: map[corev1.ResourceName]bool{gpu: true}}, Assign: &assign.Rules{Devices: assign.Devices{gpu: list}},
+		})
+		b.intake.Offer = b.offers.Read
+		for _, name := range []string{"web", "late"} {
+			p := pod(name)
+			p.Spec.Containers[0].Resources.Limits = corev1.ResourceList{gpu: resource.MustParse("1")}
+			b.apply(p)
+		}
+		other := pod("other")
+		b.apply(other)
+		b.rest(500 * time.Millisecond)
+		if got := b.status("other").Phase; got != corev1.PodRunning {
+			t.Errorf("while the plugin thinks about others, a pod without devices is %s", got)
+		}
+		close(g.meets)
+		b.rest(10 * time.Second)
+		held := map[string]string{}
+		for _, name := range []string{"web", "late"} {
+			v, _ := b.store.View(key(name))
+			id := strings.Join(v.Slot.Pod.Shares["main"].Devices[gpu], "+")
+			held[id] = name
+			if granted := v.Slot.Pod.Grants["main"].Env["GPU"]; granted != id || b.status(name).Phase != corev1.PodRunning {
+				t.Errorf("%s has %s, was granted %s, and is %s", name, id, granted, b.status(name).Phase)
+			}
+		}
+		if len(held) != 2 || held["c"] == "" {
+			t.Errorf("of two pods that wait for a plugin which prefers c they have %v, want one of them to have c", held)
+		}
+		if got := strings.Count(g.asked(), "prefer of"); got != 2 {
+			t.Errorf("the plugin was asked %d times, want once for each pod", got)
 		}
 	})
 }

@@ -19,6 +19,7 @@ import (
 	"nodal/host/cri/spec"
 	"nodal/host/image"
 	"nodal/node"
+	"nodal/node/assign"
 	"nodal/node/intake"
 	"nodal/node/manifest"
 	"nodal/node/offer"
@@ -118,6 +119,7 @@ func (b *bench) start() {
 		Prober: b.prober, Counts: &b.counts,
 		Act: reconciler.Act{
 			Store: b.store, Runtime: b.runtime, Images: puller, Logs: b.logs, Volumes: b.volumes, Storage: keeper, Clock: time.Now, Devices: b.devices,
+			Rules: func() *assign.Rules { return b.offers.Read().Assign },
 			Freed: func(tx *store.Tx) { in.Readmit(tx, time.Now()) },
 		},
 		Kinds:  append([]reconciler.Kind{reconciler.ReleasedVolumes(b.store, b.volumes)}, b.kinds...),

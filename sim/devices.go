@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -23,25 +24,33 @@ const OfferTwice Bug = "offering a device twice"
 // HastyDevices makes containers before their devices are ready.
 const HastyDevices Bug = "taking devices for ready before their plugin has answered"
 
+// BlindWish has the plugin choose also from devices that other pods have.
+const BlindWish Bug = "giving a pod the devices that a plugin prefers, free or not"
+
 // gadget is the resource of the machine's devices.
 const gadget corev1.ResourceName = "sim.example/gadget"
 
 // gadgets are the devices of the machine, and the plugin that offers them. They have a random source of their own.
 type gadgets struct {
 	*world
-	rand *rand.Rand
-	on   bool // pods ask for devices in this run
-	bug  Bug
-	away bool            // the plugin
-	sick map[string]bool // devices
-	told map[string]bool // the devices that the plugin has prepared for a start since their container last started
+	rand  *rand.Rand
+	taste *rand.Rand // of the plugin
+	keen  bool       // the plugin wants to choose devices itself
+	on    bool       // pods ask for devices in this run
+	bug   Bug
+	away  bool            // the plugin
+	sick  map[string]bool // devices
+	told  map[string]bool // the devices that the plugin has prepared for a start since their container last started
 }
 
 var _ reconciler.Devices = (*gadgets)(nil)
 
 func newGadgets(w *world, o Options) *gadgets {
-	r := rand.New(rand.NewPCG(o.Seed, 8))
-	return &gadgets{world: w, rand: r, on: r.IntN(3) == 0 && !o.Guarded, bug: o.Bug, sick: map[string]bool{}, told: map[string]bool{}}
+	r, taste := rand.New(rand.NewPCG(o.Seed, 8)), rand.New(rand.NewPCG(o.Seed, 9))
+	return &gadgets{
+		world: w, rand: r, taste: taste, keen: taste.IntN(3) > 0, on: r.IntN(3) == 0 && !o.Guarded, bug: o.Bug,
+		sick: map[string]bool{}, told: map[string]bool{},
+	}
 }
 
 // gadgetIDs returns the devices of the machine.
@@ -109,6 +118,37 @@ func (g *gadgets) strive() {
 func (g *gadgets) calm() {
 	g.away = false
 	clear(g.sick)
+}
+
+// chosen returns the rules by which the plugin may choose.
+func (g *gadgets) chosen() *assign.Rules {
+	rules := g.offers().Assign
+	if g.bug != BlindWish || !g.on {
+		return rules
+	}
+	twice := *rules
+	list := slices.Clone(rules.Devices[gadget])
+	for _, d := range rules.Devices[gadget] {
+		d.ID += "'"
+		list = append(list, d)
+	}
+	twice.Devices = assign.Devices{gadget: list}
+	return &twice
+}
+
+// Prefers reports whether the plugin wants to choose devices.
+func (g *gadgets) Prefers(corev1.ResourceName) bool { return g.keen && !g.away }
+
+// Prefer answers with some devices: too few or too many, and others than it may choose from.
+func (g *gadgets) Prefer(_ context.Context, c assign.Choice) ([]string, error) {
+	if g.taste.IntN(5) == 0 {
+		return nil, errors.New("the plugin does not know")
+	}
+	ids := gadgetIDs()
+	wish := slices.Concat(c.Available, ids[:], []string{"g9"})
+	g.taste.Shuffle(len(wish), func(i, j int) { wish[i], wish[j] = wish[j], wish[i] })
+	g.met.addf("devices: the plugin has chosen some")
+	return wish[:g.taste.IntN(len(wish)+1)], nil
 }
 
 // Allocate answers with the devices, unless the plugin is away. A plugin answers for what it has given before.

@@ -28,7 +28,7 @@ func (m met) hasAll(t *testing.T) {
 		"death: beside a pod that has ended", "death: beside a pod that waits for the end of others", "death: beside a container that is to restart",
 		"cluster: posts a pod", "client: created", "client: unchanged", "client: updated", "client: updated with a restart", "client: replaced",
 		"order: a pod starts after another one", "death: beside a pod that waits for those before it",
-		"evicted", "preempted", "devices: the plugin is away", "devices: the plugin has granted some",
+		"evicted", "preempted", "devices: the plugin is away", "devices: the plugin has granted some", "devices: the plugin has chosen some",
 		"pressure: evicted for memory.available", "pressure: evicted for nodefs.available", "pressure: unused images are removed",
 		"probe: Startup true", "probe: Startup false", "probe: Liveness false", "probe: Readiness true", "probe: Readiness false",
 	)

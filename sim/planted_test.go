@@ -27,6 +27,7 @@ func TestInvariantsCatchPlantedBugs(t *testing.T) {
 		{TwoAtOnce, 1, 500, "still ends"},
 		{Overtake, 1, 500, "begins before"},
 		{OfferTwice, 1, 500, "belongs to"},
+		{BlindWish, 1, 1000, "belongs to"},
 		{HastyDevices, 1, 1000, "starts, and the plugin"},
 	}
 	for _, r := range newSimulation(Options{}).realms {

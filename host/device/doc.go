@@ -2,7 +2,7 @@
 //
 //	plugin ── Register ──▶ kubelet.sock ──▶ a link to the plugin's own socket
 //	link ── GetDevicePluginOptions, ListAndWatch ──▶ board: which devices there are
-//	reconciler ── Allocate, PreStart ──▶ link ──▶ what a container needs to have its devices
+//	reconciler ── Prefer, Allocate, PreStart ──▶ link ──▶ what a container needs to have its devices
 //
 // The board (node/store.Devices) is all that other parts see of a plugin's list. Which container gets which device is
 // decided when its pod is accepted (node/assign); when a plugin is asked is decided by the reconciler.

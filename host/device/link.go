@@ -5,16 +5,19 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	grpcstatus "google.golang.org/grpc/status"
 	corev1 "k8s.io/api/core/v1"
 	deviceapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 
 	"nodal/node"
+	"nodal/node/assign"
 )
 
 // Bounds of what a plugin may send.
@@ -31,7 +34,8 @@ const pace = 50 * time.Millisecond
 // link is a connection to the plugin of a resource.
 type link struct {
 	resource corev1.ResourceName
-	preStart bool // the plugin wants to hear of each start
+	preStart bool        // the plugin wants to hear of each start
+	prefers  atomic.Bool // it wants to choose devices itself, and has not failed to answer in time
 	conn     *grpc.ClientConn
 	client   deviceapi.DevicePluginClient
 	end      context.CancelFunc
@@ -61,6 +65,7 @@ func dial(ctx context.Context, dir, socket string) (*link, error) {
 		return nil, fmt.Errorf("ask for its options: %w", bare(err))
 	}
 	l.preStart = options.GetPreStartRequired()
+	l.prefers.Store(options.GetGetPreferredAllocationAvailable())
 	return l, nil
 }
 
@@ -100,6 +105,25 @@ func (l *link) allocate(ctx context.Context, ids []string) (node.Grant, error) {
 		return node.Grant{}, bare(err)
 	}
 	return grantOf(answer)
+}
+
+// prefer asks which of some devices a container shall have. A plugin that does not answer in time is not asked again.
+func (l *link) prefer(ctx context.Context, c assign.Choice) ([]string, error) {
+	answer, err := l.client.GetPreferredAllocation(ctx, &deviceapi.PreferredAllocationRequest{
+		ContainerRequests: []*deviceapi.ContainerPreferredAllocationRequest{{
+			AvailableDeviceIDs: c.Available, MustIncludeDeviceIDs: c.Must, AllocationSize: int32(c.Size),
+		}},
+	})
+	switch {
+	case err != nil && grpcstatus.Code(err) == codes.DeadlineExceeded:
+		l.prefers.Store(false)
+		return nil, fmt.Errorf("%w; it is not asked again until it registers", bare(err))
+	case err != nil:
+		return nil, bare(err)
+	case len(answer.GetContainerResponses()) != 1:
+		return nil, fmt.Errorf("it answers for %d containers, and was asked for one", len(answer.GetContainerResponses()))
+	}
+	return answer.GetContainerResponses()[0].GetDeviceIDs(), nil
 }
 
 // connect connects to a socket in a directory. It follows no link, and connects to the very socket that it has found.

@@ -12,12 +12,14 @@ import (
 	deviceapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 
 	"nodal/node"
+	"nodal/node/assign"
 	"nodal/node/store"
 )
 
 // Deadlines of calls. A plugin may have to reset a device before a container starts.
 const (
 	greetDeadline    = 10 * time.Second
+	preferDeadline   = 5 * time.Second // for a wish that a pod can do without
 	allocateDeadline = 30 * time.Second
 	preStartDeadline = deviceapi.KubeletPreStartContainerRPCTimeoutInSecs * time.Second
 )
@@ -120,6 +122,28 @@ func (p *Plugins) link(resource corev1.ResourceName) (*link, error) {
 		return l, nil
 	}
 	return nil, fmt.Errorf("the device plugin of %s is not there", resource)
+}
+
+// Prefers reports whether the plugin of a resource wants to choose devices itself.
+func (p *Plugins) Prefers(resource corev1.ResourceName) bool {
+	l, err := p.link(resource)
+	return err == nil && l.prefers.Load()
+}
+
+// Prefer asks the plugin of a resource which of its devices a container shall have. The answer is not checked.
+func (p *Plugins) Prefer(ctx context.Context, c assign.Choice) ([]string, error) {
+	l, err := p.link(c.Resource)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, preferDeadline)
+	defer cancel()
+	wish, err := l.prefer(ctx, c)
+	if err != nil {
+		err = fmt.Errorf("ask the device plugin of %s which of %q it prefers: %w", c.Resource, c.Available, err)
+		p.Log.Warn("a device plugin does not choose its devices; the node does", "err", err)
+	}
+	return wish, err
 }
 
 // Allocate asks the plugin of a resource what a container needs to have some of its devices.

@@ -18,6 +18,7 @@ import (
 	deviceapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 
 	"nodal/node"
+	"nodal/node/assign"
 	"nodal/node/store"
 )
 
@@ -29,6 +30,7 @@ type peer struct {
 	server *grpc.Server
 
 	lists    chan []*deviceapi.Device // each is sent as it comes; closing it ends the stream
+	prefer   func(context.Context, *deviceapi.ContainerPreferredAllocationRequest) (*deviceapi.PreferredAllocationResponse, error)
 	options  func(context.Context) (*deviceapi.DevicePluginOptions, error)
 	allocate func(context.Context, []string) (*deviceapi.AllocateResponse, error)
 
@@ -40,7 +42,7 @@ func (p *peer) GetDevicePluginOptions(ctx context.Context, _ *deviceapi.Empty) (
 	if p.options != nil {
 		return p.options(ctx)
 	}
-	return &deviceapi.DevicePluginOptions{PreStartRequired: true}, nil
+	return &deviceapi.DevicePluginOptions{PreStartRequired: true, GetPreferredAllocationAvailable: p.prefer != nil}, nil
 }
 
 func (p *peer) ListAndWatch(_ *deviceapi.Empty, stream deviceapi.DevicePlugin_ListAndWatchServer) error {
@@ -57,6 +59,12 @@ func (p *peer) ListAndWatch(_ *deviceapi.Empty, stream deviceapi.DevicePlugin_Li
 			return nil
 		}
 	}
+}
+
+func (p *peer) GetPreferredAllocation(
+	ctx context.Context, asked *deviceapi.PreferredAllocationRequest,
+) (*deviceapi.PreferredAllocationResponse, error) {
+	return p.prefer(ctx, asked.GetContainerRequests()[0])
 }
 
 func (p *peer) Allocate(ctx context.Context, asked *deviceapi.AllocateRequest) (*deviceapi.AllocateResponse, error) {
@@ -455,5 +463,53 @@ func TestANewAgentHasPluginsRegisterAgain(t *testing.T) {
 	}
 	if names, err := Known(b.Dir); err != nil || len(names) != 0 {
 		t.Errorf("long after its plugin went the file has %q, %v", names, err)
+	}
+}
+
+func TestWishesOfAPlugin(t *testing.T) {
+	b := newBench(t)
+	mute := b.serve("mute.sock", devices("a", "b")...)
+	b.use("mute.sock")
+	b.until("a b")
+	if b.Prefers(gpu) {
+		t.Error("a plugin that does not offer it is asked which devices it prefers")
+	}
+	mute.server.Stop()
+	p := b.serve("gpu.sock", devices("a", "b", "c")...)
+	asked := make(chan *deviceapi.ContainerPreferredAllocationRequest, 10)
+	answer, err := &deviceapi.PreferredAllocationResponse{}, error(nil)
+	hangs := false
+	p.prefer = func(ctx context.Context, r *deviceapi.ContainerPreferredAllocationRequest) (*deviceapi.PreferredAllocationResponse, error) {
+		asked <- r
+		if hangs {
+			<-ctx.Done()
+		}
+		return answer, err
+	}
+	b.use("gpu.sock")
+	b.until("a b c")
+	choice := assign.Choice{Container: "main", Resource: gpu, Available: []string{"a", "b", "c"}, Must: []string{"c"}, Size: 2}
+	if !b.Prefers(gpu) {
+		t.Error("a plugin that offers it is not asked which devices it prefers")
+	}
+	if _, err := b.Prefer(t.Context(), choice); err == nil || !strings.Contains(err.Error(), "it answers for 0 containers") {
+		t.Errorf("an answer for no container: %v", err)
+	}
+	if r := <-asked; strings.Join(r.GetAvailableDeviceIDs(), "+") != "a+b+c" || strings.Join(r.GetMustIncludeDeviceIDs(), "+") != "c" || r.GetAllocationSize() != 2 {
+		t.Errorf("the plugin was asked %v", r)
+	}
+	answer.ContainerResponses = []*deviceapi.ContainerPreferredAllocationResponse{{DeviceIDs: []string{"c", "b"}}}
+	if got, err := b.Prefer(t.Context(), choice); err != nil || strings.Join(got, "+") != "c+b" {
+		t.Errorf("got %q, %v", got, err)
+	}
+	err = fmt.Errorf("broken")
+	if _, err := b.Prefer(t.Context(), choice); err == nil || !strings.Contains(err.Error(), "broken") || !b.Prefers(gpu) {
+		t.Errorf("a plugin that fails: %v, and it is asked again: %t", err, b.Prefers(gpu))
+	}
+	hangs = true
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := b.Prefer(ctx, choice); err == nil || b.Prefers(gpu) {
+		t.Errorf("a plugin that does not answer: %v, and it is asked again: %t", err, b.Prefers(gpu))
 	}
 }

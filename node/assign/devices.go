@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/cpuset"
 
 	"nodal/node"
 )
@@ -147,6 +148,9 @@ func (s *stock) serveDevices(share *node.Share, wants Amounts, near mask, forSta
 			share.Devices = map[corev1.ResourceName][]string{}
 		}
 		share.Devices[name] = ids
+		if s.aligns() {
+			share.Near = cpuset.New(s.nodes(near)...).String()
+		}
 	}
 	return nil
 }

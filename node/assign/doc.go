@@ -11,6 +11,7 @@
 //	affinity.go  on which NUMA nodes CPUs and memory lie together
 //	memory.go    amounts of memory and huge pages
 //	devices.go   devices of plugins
+//	prefer.go    which of them a plugin may choose itself
 //	pack.go      which of the free CPUs lie together
 //	spread.go    or evenly over as few NUMA nodes as can be
 //	pool.go      the CPUs that are left for all others

@@ -4,8 +4,9 @@
 // Files in its directory of state tell it what to do while it runs:
 //
 //	sick    the devices that are unhealthy, one a line
-//	fail    the calls that fail, one a line: options, allocate, prestart
+//	fail    the calls that fail, one a line: options, prefer, allocate, prestart
 //	hang    the calls that never end
+//	wish    the devices that it prefers, one a line; the last ones if there is no such file
 //	calls   what it was asked, a line each; the plugin writes it
 //
 // It registers again when the node's socket is made again or its own is removed, as plugins have to.
@@ -38,7 +39,7 @@ type plugin struct {
 	dir, socket, resource, state string
 	ids                          []string
 	numa                         bool
-	preStart                     bool
+	preStart, prefers            bool
 
 	mu sync.Mutex // of the file of calls
 }
@@ -53,6 +54,7 @@ func main() {
 	flag.StringVar(&ids, "devices", "g0,g1", "the devices, by comma")
 	flag.BoolVar(&p.numa, "numa", false, "all devices are near to NUMA node 0")
 	flag.BoolVar(&p.preStart, "prestart", false, "it wants to be asked before each start of a container")
+	flag.BoolVar(&p.prefers, "prefer", false, "it wants to choose devices itself")
 	flag.Parse()
 	p.ids = strings.Split(ids, ",")
 	for {
@@ -143,7 +145,28 @@ func (p *plugin) asked(ctx context.Context, call string, ids []string) error {
 
 // GetDevicePluginOptions returns what the plugin wants.
 func (p *plugin) GetDevicePluginOptions(ctx context.Context, _ *deviceapi.Empty) (*deviceapi.DevicePluginOptions, error) {
-	return &deviceapi.DevicePluginOptions{PreStartRequired: p.preStart}, p.asked(ctx, "options", nil)
+	return &deviceapi.DevicePluginOptions{
+		PreStartRequired: p.preStart, GetPreferredAllocationAvailable: p.prefers,
+	}, p.asked(ctx, "options", nil)
+}
+
+// GetPreferredAllocation chooses devices.
+func (p *plugin) GetPreferredAllocation(
+	ctx context.Context, r *deviceapi.PreferredAllocationRequest,
+) (*deviceapi.PreferredAllocationResponse, error) {
+	answer := &deviceapi.PreferredAllocationResponse{}
+	for _, c := range r.GetContainerRequests() {
+		ids := c.GetAvailableDeviceIDs()
+		if err := p.asked(ctx, "prefer", slices.Concat(ids, []string{"with"}, c.GetMustIncludeDeviceIDs())); err != nil {
+			return nil, err
+		}
+		wish := p.lines("wish")
+		if len(wish) == 0 {
+			wish = ids[len(ids)-int(c.GetAllocationSize()):]
+		}
+		answer.ContainerResponses = append(answer.ContainerResponses, &deviceapi.ContainerPreferredAllocationResponse{DeviceIDs: wish})
+	}
+	return answer, nil
 }
 
 // ListAndWatch sends the devices, and again when some fall ill or recover.

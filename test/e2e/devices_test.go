@@ -293,6 +293,58 @@ func TestAContainerStartsAgainWithoutItsPlugin(t *testing.T) {
 	n.waitOffer("0", "0")
 }
 
+func TestAPluginPrefersDevices(t *testing.T) {
+	claim.Shows(t, "Devices",
+		"a plugin that offers it chooses which free devices a container gets, with those that an init container had among them",
+		"a plugin that errs, hangs or prefers devices which are not free costs its pod the wish, and other pods nothing",
+	)
+	n := start(t)
+	g := n.plugIn("--devices", "g0,g1,g2,g3,g4", "--prefer")
+	n.waitOffer("5", "5")
+	n.apply(using("last", 1))
+	n.waitSays("last", "has g4")
+	g.tell("wish", "g4", "g9", "g2", "g1")
+	n.apply(using("free", 1))
+	n.waitSays("free", "has g2")
+	g.tell("fail", "prefer")
+	n.apply(using("errs", 1))
+	n.waitSays("errs", "has g0")
+	n.deletePod("errs", "?gracePeriodSeconds=1")
+	g.tell("fail")
+	g.tell("wish", "g3")
+	n.apply(fmt.Sprintf(`apiVersion: v1
+kind: Pod
+metadata: {name: both}
+spec:
+  terminationGracePeriodSeconds: 1
+  initContainers:
+  - {name: first, image: "nodal.test/busybox:1", args: [sh, -c, 'echo "has $GADGETS"'], resources: {limits: {%[1]s: 1}}}
+  containers:
+  - {name: main, image: "nodal.test/busybox:1", args: [sh, -c, 'echo "has $GADGETS"; exec sleep 1000'], resources: {limits: {%[1]s: 2}}}
+`, gadget))
+	n.waitSays("both", "has g1+g3") // of g0 and g1, which it was accepted with, the init container has given one up
+	if got := n.curl("/containerLogs/default/both/first").body; !strings.Contains(got, "has g3") {
+		t.Errorf("the init container says %q, want g3", got)
+	}
+	if got := g.heard("prefer g0+g1+g3+with+g3"); got != 1 {
+		t.Errorf("the plugin was asked %d times to choose among g0, g1 and g3, with g3", got)
+	}
+	n.deletePod("both", "?gracePeriodSeconds=1")
+	g.tell("hang", "prefer")
+	n.apply(using("hangs", 1))
+	n.apply(shell("beside", "echo runs; exec sleep 1000"))
+	n.waitSays("beside", "runs")
+	if got := n.curl("/containerLogs/default/hangs/main").body; strings.Contains(got, "has") {
+		t.Errorf("the pod of a plugin that hangs says %q before another one has started", got)
+	}
+	n.waitSays("hangs", "has g0")
+	n.apply(using("after", 1))
+	n.waitSays("after", "has g1")
+	if got := g.heard("prefer g0+g1+g3+with"); got != 3 {
+		t.Errorf("the plugin was asked %d times to choose among g0, g1 and g3: want not again after it did not answer", got)
+	}
+}
+
 func TestInitContainersShareDevices(t *testing.T) {
 	claim.Shows(t, "Devices", "the devices of an init container are used again by those that follow it, and a sidecar keeps its own")
 	n := start(t)
