@@ -332,7 +332,7 @@ spec:
 	n.deletePod("both", "?gracePeriodSeconds=1")
 	g.tell("hang", "prefer")
 	n.apply(using("hangs", 1))
-	n.apply(shell("beside", "echo runs; exec sleep 1000"))
+	n.apply(shell("beside", "echo runs; exec sleep 1000").yaml())
 	n.waitSays("beside", "runs")
 	if got := n.curl("/containerLogs/default/hangs/main").body; strings.Contains(got, "has") {
 		t.Errorf("the pod of a plugin that hangs says %q before another one has started", got)
