@@ -9,7 +9,7 @@ import (
 	"nodal/node"
 )
 
-// Choice is what the plugin of a resource may choose from for a container that has devices already. Both lists are
+// Choice holds what the plugin of a resource may choose from for a container that has devices already. Both lists are
 // sorted.
 type Choice struct {
 	Container string
