@@ -139,6 +139,7 @@ func (p *Puller) pull(ctx context.Context, r request) (node.LocalImage, error) {
 	keys := p.keys(ctx, r)
 	o := order{ref: r.ref, as: fingerprintOf(keys)}
 	if until, cause := p.rests.held(o, r.pod.UID(), time.Now()); cause != nil {
+		p.tellBackOff(r)
 		err := said{fmt.Sprintf("Back-off pulling image %q", r.Ref), cause}
 		return node.LocalImage{}, &node.Failure{Reason: node.ImagePullBackOff, Err: err, Retry: until}
 	}
@@ -208,7 +209,7 @@ func (p *Puller) notPulled(r request, o order, err error) error {
 	until := p.rests.failed(o, r.pod.UID(), err, time.Now())
 	p.warn(r, eventFailed, fmt.Sprintf("Failed to pull image %q: %v", r.Ref, err))
 	p.warn(r, eventFailed, "Error: "+failure.Reason)
-	p.tell(r, eventBackOff, fmt.Sprintf("Back-off pulling image %q", r.Ref))
+	p.tellBackOff(r)
 	return &node.Failure{Reason: failure.Reason, Err: err, Retry: until}
 }
 

@@ -111,8 +111,10 @@ func TestAPullThatFailsRests(t *testing.T) {
 				`Pulling: Pulling image "web:1"`,
 				`warning Failed: Failed to pull image "web:1": no such image`,
 				"warning Failed: Error: ErrImagePull",
-				`BackOff: Back-off pulling image "web:1"`)
+				`BackOff: Back-off pulling image "web:1"`,
+				"warning Failed: Error: ImagePullBackOff")
 			wantHeld(t, p, "1", node.ImagePullBackOff, rest*time.Second)
+			owner.want(t, `BackOff: Back-off pulling image "web:1"`, "warning Failed: Error: ImagePullBackOff")
 			time.Sleep(rest * time.Second)
 		}
 		asked := m.pulled()

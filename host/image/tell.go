@@ -52,6 +52,12 @@ func (p *Puller) tellPulled(r request, got pulled, waited time.Duration) {
 	}
 }
 
+// tellBackOff reports that the pod waits for the image's next pull.
+func (p *Puller) tellBackOff(r request) {
+	p.tell(r, eventBackOff, fmt.Sprintf("Back-off pulling image %q", r.Ref))
+	p.warn(r, eventFailed, "Error: "+node.ImagePullBackOff)
+}
+
 func (p *Puller) tell(r request, reason, message string) { p.config.Tell(r.event(reason, message)) }
 
 func (p *Puller) warn(r request, reason, message string) {

@@ -3,10 +3,9 @@ package probe
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
-	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -27,13 +26,14 @@ func (p *Prober) answer(ctx context.Context, probe node.Probe) answer {
 	if probe.HostNetwork {
 		to = p.outside
 	}
+	if probe.Spec.HTTPGet != nil {
+		return to.get(ctx, probe, timeout)
+	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	switch {
-	case probe.Spec.HTTPGet != nil:
-		return to.get(ctx, probe, timeout)
 	case probe.Spec.TCPSocket != nil:
-		return to.connect(ctx, probe, timeout)
+		return to.connect(ctx, probe)
 	case probe.Spec.GRPC != nil:
 		return to.check(ctx, probe, timeout)
 	}
@@ -53,27 +53,19 @@ func place(pod string, ports []corev1.ContainerPort, host string, port intstr.In
 }
 
 // broken returns the answer for a connection that failed.
-func broken(what string, err error, timeout time.Duration) answer {
+func broken(err error) answer {
 	if errors.Is(err, errForbidden) {
-		return unasked(fmt.Errorf("%s: %w", what, errForbidden))
+		return unasked(err)
 	}
-	var timedOut interface{ Timeout() bool }
-	if errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timedOut) && timedOut.Timeout() {
-		return fails("%s: no answer within %s", what, timeout)
-	}
-	return fails("%s: %s", what, reason(err))
+	return fails("%s", reason(err))
 }
 
-// reason returns an error's text without our own port and without the request. So equal failures have equal texts and
-// are counted together.
+// reason returns an error's text without our own port. So equal failures have equal texts and are counted together.
 func reason(err error) string {
-	if request := (*url.Error)(nil); errors.As(err, &request) {
-		err = request.Err
-	}
-	if op := (*net.OpError)(nil); errors.As(err, &op) {
+	if op := (*net.OpError)(nil); errors.As(err, &op) && op.Source != nil {
 		without := *op
 		without.Source = nil
-		return without.Error()
+		return strings.Replace(err.Error(), op.Error(), without.Error(), 1)
 	}
 	return err.Error()
 }

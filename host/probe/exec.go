@@ -1,8 +1,10 @@
 package probe
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"nodal/node"
@@ -13,13 +15,15 @@ func (p *Prober) exec(ctx context.Context, probe node.Probe, timeout time.Durati
 	out, failed, code, err := p.Exec.ExecSync(ctx, probe.ID, probe.Spec.Exec.Command, timeout)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return fails("the command did not end within %s", timeout)
+		return fails("command timed out: %q timed out after %s", strings.Join(probe.Spec.Exec.Command, " "), timeout)
 	case unheard(err):
 		return answer{}
 	case err != nil:
 		return unasked(err)
+	case code != 0 && len(bytes.TrimSpace(out))+len(bytes.TrimSpace(failed)) == 0:
+		return fails("the command ended with exit code %d", code) // Kubernetes gives no reason
 	case code != 0:
-		return fails("the command ended with exit code %d: %s%s", code, out, failed)
+		return fails("%s%s", out, failed)
 	}
 	return answer{verdict: passing}
 }

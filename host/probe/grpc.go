@@ -42,14 +42,13 @@ func (r reach) check(ctx context.Context, probe node.Probe, timeout time.Duratio
 		request.Service = *probe.Spec.GRPC.Service
 	}
 	reply, err := healthpb.NewHealthClient(conn).Check(ctx, request)
-	what := "health check at " + at
 	switch {
 	case status.Code(err) == codes.DeadlineExceeded:
-		return fails("%s: no answer within %s", what, timeout)
+		return fails("timeout: health rpc did not complete within %s", timeout)
 	case status.Code(err) == codes.Unimplemented:
-		return fails("%s: the server has no grpc.health.v1.Health", what)
+		return fails("error: this server does not implement the grpc health protocol (grpc.health.v1.Health): %s", status.Convert(err).Message())
 	case err != nil:
-		return fails("%s: %s", what, status.Convert(err).Message())
+		return fails("error: health rpc probe failed: %v", err)
 	case reply.GetStatus() != healthpb.HealthCheckResponse_SERVING:
 		return fails("service unhealthy (responded with %q) at %s", reply.GetStatus(), at)
 	}

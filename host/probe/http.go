@@ -1,10 +1,10 @@
 package probe
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -47,22 +47,27 @@ func (r reach) get(ctx context.Context, probe node.Probe, timeout time.Duration)
 	if err != nil {
 		return unasked(err)
 	}
-	what := "GET " + request.URL.String()
-	response, err := r.client(probe.Spec.HTTPGet).Do(request)
+	client := r.client(probe.Spec.HTTPGet)
+	client.Timeout = timeout
+	response, err := client.Do(request)
 	if err != nil {
-		return broken(what, err, timeout)
+		return broken(err)
 	}
 	defer response.Body.Close()
 	// Read the answer: a server that is cut off in the middle of one would log an error. An
 	// answer that breaks off counts neither for nor against the container.
-	if _, err := io.CopyN(io.Discard, response.Body, mostBody); err != nil && !errors.Is(err, io.EOF) {
-		return unasked(fmt.Errorf("%s: read the answer: %w", what, err))
+	body, err := io.ReadAll(io.LimitReader(response.Body, mostBody))
+	if err != nil {
+		return unasked(fmt.Errorf("GET %s: read the answer: %w", request.URL, err))
 	}
 	switch status := response.StatusCode; {
 	case status < 200 || status >= 400:
-		return fails("HTTP probe failed with statuscode: %d (%s)", status, what)
+		return fails("HTTP probe failed with statuscode: %d (GET %s)", status, request.URL)
 	case status >= 300:
-		return answer{passing, "Probe terminated redirects: " + what + " answered with a redirect to " + cmp.Or(response.Header.Get("Location"), "nowhere") + ", which is not followed"}
+		if to := response.Header.Get("Location"); to != "" && len(bytes.TrimSpace(body)) == 0 { // Kubernetes says nothing then
+			body = []byte("none; it leads to " + to)
+		}
+		return answer{passing, fmt.Sprintf("Probe terminated redirects, Response body: %s", body)}
 	}
 	return answer{verdict: passing}
 }
@@ -105,7 +110,7 @@ func setHeaders(request *http.Request, given []corev1.HTTPHeader) {
 	request.Host = request.Header.Get("Host")
 }
 
-var errRedirects = errors.New("too many redirects")
+var errRedirects = fmt.Errorf("stopped after %d redirects", mostRedirects)
 
 // sameHost follows redirects as long as they lead to the host that was asked.
 func sameHost(next *http.Request, past []*http.Request) error {

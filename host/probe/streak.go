@@ -90,7 +90,7 @@ func (n *news) of(q *inquiry, a answer, now time.Time) (node.Event, bool) {
 	case passing:
 		e.Reason, what = "ProbeWarning", "warning"
 	case nothing:
-		what = "errored"
+		what = "errored and resulted in unknown state"
 	}
 	e.Message = fmt.Sprintf("%s probe %s: %s", q.Kind, what, short(a.text))
 	n.untold = 0

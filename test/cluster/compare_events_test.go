@@ -61,7 +61,7 @@ func (s *side) readEvents() map[string]told {
 				all[about] = told{}
 			}
 			where := strings.TrimSpace(e.InvolvedObject.FieldPath + " " + e.Type)
-			text := string(s.plain([]byte(where + ": " + e.Message)))
+			text := strings.TrimSpace(string(s.plain([]byte(where + ": " + e.Message))))
 			if !slices.Contains(all[about][e.Reason], text) {
 				all[about][e.Reason] = append(all[about][e.Reason], text)
 			}
@@ -70,10 +70,16 @@ func (s *side) readEvents() map[string]told {
 	return all
 }
 
-// momentary reports whether an event depends on the moment at which a pod was deleted: while its container ran, or after
-// upstream's kubelet had forgotten its Secrets.
+// momentary reports whether an event depends on the moment at which a pod was deleted: while its container ran or was probed,
+// before it had restarted often, after the API server or upstream's kubelet had forgotten it.
 func momentary(about string, e corev1.Event) bool {
-	return (about == "crash" || about == "unwell") && e.Reason == "Killing" || strings.HasSuffix(e.Message, "not registered")
+	switch {
+	case about == "crash" || about == "unwell":
+		return e.Reason == "Killing" || about == "unwell" && e.Reason == "BackOff"
+	case about == "redirected" && e.Reason == "Unhealthy", strings.Contains(e.Message, " probe errored "):
+		return true
+	}
+	return strings.HasSuffix(e.Message, "not registered") || strings.HasSuffix(e.Message, fmt.Sprintf("pod %q not found", about))
 }
 
 // compareEvents adds the events to the facts, but for those that the table of events says to differ. It returns an error of

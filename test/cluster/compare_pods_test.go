@@ -31,19 +31,39 @@ var specimens = []specimen{
   - name: main
     ` + busybox + `
     command: [sh, -c, "exec sleep 1000"]
-    startupProbe: {exec: {command: ["true"]}, periodSeconds: 1}
-    readinessProbe: {exec: {command: ["true"]}, periodSeconds: 1}
-    livenessProbe: {exec: {command: ["true"]}, periodSeconds: 1}`, ready},
+    startupProbe: {exec: {command: ["true"]}, periodSeconds: 1, timeoutSeconds: 60}
+    readinessProbe: {exec: {command: ["true"]}, periodSeconds: 1, timeoutSeconds: 60}
+    livenessProbe: {exec: {command: ["true"]}, periodSeconds: 1, timeoutSeconds: 60}`, ready},
 	{"unwell", `  containers:
   - name: main
     ` + busybox + `
     command: [sh, -c, "exec sleep 1000"]
-    livenessProbe: {exec: {command: [sh, -c, "echo ill; exit 1"]}, periodSeconds: 1, failureThreshold: 2}`, restarted(1)},
+    livenessProbe: {exec: {command: [sh, -c, "echo ill; exit 1"]}, periodSeconds: 1, timeoutSeconds: 60, failureThreshold: 2}`, restarted(1)},
 	{"unready", `  containers:
   - name: main
     ` + busybox + `
     command: [sh, -c, "exec sleep 1000"]
-    readinessProbe: {exec: {command: [sh, -c, "echo ill; exit 1"]}, periodSeconds: 1}`, started},
+    readinessProbe: {exec: {command: [sh, -c, "echo ill; exit 1"]}, periodSeconds: 1, timeoutSeconds: 60}`, started},
+	{"mute", `  containers:
+  - name: main
+    ` + busybox + `
+    command: [sh, -c, "exec sleep 1000"]
+    readinessProbe: {exec: {command: ["false"]}, periodSeconds: 1, timeoutSeconds: 60}`, started},
+	{"redirected", `  containers:
+  - name: main
+    ` + busybox + `
+    command:
+    - sh
+    - -c
+    - |
+      mkdir -p /tmp/cgi-bin
+      printf '#!/bin/sh\nprintf "HTTP/1.0 302 Found\\nLocation: http://192.0.2.1/\\n\\n"\n' >/tmp/cgi-bin/away
+      chmod +x /tmp/cgi-bin/away
+      httpd -p 8080 -h /tmp
+      touch /tmp/on
+      exec sleep 1000
+    startupProbe: {exec: {command: [sh, -c, "until [ -e /tmp/on ]; do sleep 0.1; done"]}, periodSeconds: 1, timeoutSeconds: 60}
+    readinessProbe: {httpGet: {path: /cgi-bin/away, port: 8080}, periodSeconds: 1, timeoutSeconds: 60}`, ready},
 	{"crash", "  containers:\n  - {name: main, " + busybox + `, command: [sh, -c, "exit 1"]}`, waits("CrashLoopBackOff")},
 	{"done", "  restartPolicy: Never\n  containers:\n  - {name: main, " + busybox + `, command: ["true"]}`, ended},
 	{"failed", "  restartPolicy: OnFailure\n  activeDeadlineSeconds: 600\n  containers:\n  - {name: main, " + busybox +

@@ -95,9 +95,9 @@ func TestProbesOfEveryKind(t *testing.T) {
 	n.apply(ways)
 	for container, want := range map[string]string{
 		"near":     "HTTP probe failed with statuscode: 404 (GET http://",
-		"far":      "answered with a redirect to http://192.0.2.1/, which is not followed",
+		"far":      "Probe terminated redirects, Response body: none; it leads to http://192.0.2.1/",
 		"unsealed": "server gave HTTP response to HTTPS client",
-		"slow":     "the command did not end within 1s",
+		"slow":     `command timed out: \"sleep 100\" timed out after 1s`,
 	} {
 		if told := events[container].until(want); (container == "far") != strings.Contains(told, `"ProbeWarning"`) {
 			t.Errorf("%s: the event is %s", container, told)

@@ -114,8 +114,8 @@ func TestProbesThatCannotRunChangeNothing(t *testing.T) {
 	n.apply(adding(web("open"), "readinessProbe: {tcpSocket: {port: 8080}, periodSeconds: 1, timeoutSeconds: 10}"))
 	n.waitRunning("open")
 	for _, c := range []struct{ name, probe, problem string }{
-		{"noport", "{httpGet: {port: gone}, periodSeconds: 1, failureThreshold: 1}", "errored: find port"},
-		{"nocommand", "{exec: {command: [/not/there]}, periodSeconds: 1, failureThreshold: 1, timeoutSeconds: 10}", "probe errored: "},
+		{"noport", "{httpGet: {port: gone}, periodSeconds: 1, failureThreshold: 1}", "errored and resulted in unknown state: find port"},
+		{"nocommand", "{exec: {command: [/not/there]}, periodSeconds: 1, failureThreshold: 1, timeoutSeconds: 10}", "probe errored and resulted in unknown state: "},
 		{"metadata", "{httpGet: {host: 169.254.169.254, port: 80}, periodSeconds: 1, failureThreshold: 1}", "may not go there"},
 		{"loopback", "{tcpSocket: {host: localhost, port: 80}, periodSeconds: 1, failureThreshold: 1}", "may not go there"},
 	} {

@@ -98,4 +98,4 @@ function endOf(name: string, { reason, exitCode, message }: Terminated): string 
 }
 
 /** plainly removes the words with which every probe message begins. */
-const plainly = (probe: string) => probe.replace(/(Startup|Readiness|Liveness) probe (failed|errored): /, (_, kind: string) => `${kind.toLowerCase()}: `).replace("the command ended with exit code", "exit code");
+const plainly = (probe: string) => probe.replace(/(Startup|Readiness|Liveness) probe (failed|errored)( and resulted in unknown state)?: /, (_, kind: string) => `${kind.toLowerCase()}: `).replace("the command ended with exit code", "exit code");

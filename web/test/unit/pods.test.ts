@@ -50,7 +50,7 @@ describe("why a pod is not ready", () => {
   it("is its probe's message", () => {
     expect(reasonOf(queue)).toBe("NotReady");
     expect(whyOf(queue, "queue: Readiness probe failed: no leader")).toBe("queue: readiness: no leader");
-    expect(whyOf(queue, "queue: Liveness probe failed: the command ended with exit code 1: behind")).toBe("queue: liveness: exit code 1: behind");
+    expect(whyOf(queue, "queue: Liveness probe failed: the command ended with exit code 1")).toBe("queue: liveness: exit code 1");
     expect(whyOf(queue)).toBe("containers with unready status: [queue]");
   });
   it("is the last cause of an image that cannot be pulled", () => {
