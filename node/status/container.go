@@ -24,6 +24,7 @@ func (d *deriver) container(c *corev1.Container) corev1.ContainerStatus {
 	run := d.life.Run(c.Name)
 	s := corev1.ContainerStatus{Name: c.Name, Image: c.Image, RestartCount: d.slot.Tallies[c.Name].Restarts}
 	s.AllocatedResourcesStatus = d.devices(c.Name)
+	setMounts(&s, c, run)
 	if run == nil {
 		s.State.Waiting = d.waiting(c.Name)
 		s.Started = new(bool)
@@ -32,7 +33,6 @@ func (d *deriver) container(c *corev1.Container) corev1.ContainerStatus {
 	s.RestartCount = max(s.RestartCount, int32(run.Attempt))
 	s.ContainerID, s.ImageID = d.id(run), run.ImageID
 	setUser(&s, run)
-	setMounts(&s, c, run)
 	d.setResources(&s, run)
 	if previous := d.got.Previous(d.pod.UID(), c.Name); life.Known(previous) {
 		s.LastTerminationState.Terminated = d.terminated(previous)

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,28 +11,33 @@ import (
 
 func TestHowVolumesAreMountedIsShown(t *testing.T) {
 	c := &corev1.Container{VolumeMounts: []corev1.VolumeMount{
-		{Name: "data", MountPath: "/data"}, {Name: "flat", MountPath: "/flat", ReadOnly: true}, {Name: "deep", MountPath: "/deep", ReadOnly: true},
+		{Name: "data", MountPath: "/data"}, {Name: "flat", MountPath: "/flat", ReadOnly: true}, {Name: "deep", MountPath: "/deep", ReadOnly: true, RecursiveReadOnly: new(corev1.RecursiveReadOnlyIfPossible)},
 	}}
-	var s corev1.ContainerStatus
-	setMounts(&s, c, &node.Container{})
-	if s.VolumeMounts != nil {
-		t.Errorf("of a run that nobody has looked at it shows %+v, want nothing", s.VolumeMounts)
-	}
-	setMounts(&s, c, &node.Container{Inspected: true, Mounts: &node.Mounts{Deep: []string{"/deep"}}})
-	want := []struct {
-		name string
-		mode corev1.RecursiveReadOnlyMode // empty for a mount that may be written to
-	}{{"data", ""}, {"flat", corev1.RecursiveReadOnlyDisabled}, {"deep", corev1.RecursiveReadOnlyEnabled}}
-	for i, got := range s.VolumeMounts {
-		mode := corev1.RecursiveReadOnlyMode("")
-		if got.RecursiveReadOnly != nil {
-			mode = *got.RecursiveReadOnly
+	for name, test := range map[string]struct {
+		run  *node.Container
+		want string
+	}{
+		"before the first run":              {nil, "data - flat Disabled deep -"},
+		"of a run that was not looked at":   {&node.Container{}, "data - flat Disabled deep -"},
+		"of a run":                          {&node.Container{Inspected: true, Mounts: &node.Mounts{Deep: []string{"/deep"}}}, "data - flat Disabled deep Enabled"},
+		"of a runtime that cannot do it":    {&node.Container{Inspected: true, Mounts: &node.Mounts{}}, "data - flat Disabled deep Disabled"},
+		"of a run with a record without it": {&node.Container{Inspected: true}, "data - flat Disabled deep Disabled"},
+	} {
+		var s corev1.ContainerStatus
+		setMounts(&s, c, test.run)
+		var got []string
+		for i, m := range s.VolumeMounts {
+			mode := "-"
+			if m.RecursiveReadOnly != nil {
+				mode = string(*m.RecursiveReadOnly)
+			}
+			got = append(got, m.Name, mode)
+			if m.MountPath != "/"+m.Name || m.ReadOnly != c.VolumeMounts[i].ReadOnly {
+				t.Errorf("%s: got %+v, want it as the container has it", name, m)
+			}
 		}
-		if got.Name != want[i].name || got.MountPath != "/"+want[i].name || mode != want[i].mode || got.ReadOnly != (mode != "") {
-			t.Errorf("got %+v with the mode %q, want %+v", got, mode, want[i])
+		if shown := strings.Join(got, " "); shown != test.want {
+			t.Errorf("%s: got %s, want %s", name, shown, test.want)
 		}
-	}
-	if len(s.VolumeMounts) != len(want) {
-		t.Errorf("got %d mounts, want %d", len(s.VolumeMounts), len(want))
 	}
 }

@@ -6,10 +6,45 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	resources "k8s.io/component-helpers/resource"
 
 	"nodal/node"
 	"nodal/node/limit"
 )
+
+// setWholeResources shows the resources of the pod as a whole: those that it is allowed, and those that its cgroup has.
+// Containers without a limit leave their pod without one.
+func (d *deriver) setWholeResources(s *corev1.PodStatus) {
+	requests := resources.PodRequests(d.allowed, resources.PodResourcesOptions{})
+	limits := resources.PodLimits(d.allowed, resources.PodResourcesOptions{})
+	if len(requests)+len(limits) == 0 {
+		return
+	}
+	has := &corev1.ResourceRequirements{}
+	if whole := d.allowed.Spec.Resources; whole != nil {
+		has = whole.DeepCopy()
+	}
+	bound := d.site.LimitsOfPod(d.pod, d.allowed)
+	for name, isBound := range map[corev1.ResourceName]bool{corev1.ResourceCPU: bound.CPUQuota > 0, corev1.ResourceMemory: bound.Memory > 0} {
+		if amount, ok := requests[name]; ok {
+			setAmount(&has.Requests, name, amount)
+		}
+		if amount, ok := limits[name]; ok && isBound {
+			setAmount(&has.Limits, name, amount)
+		}
+	}
+	if part, ok := d.got.Part(node.Cgroup, ""); ok && part.Limits.Amounts() != bound.Amounts() {
+		measure(has, part.Limits)
+	}
+	s.AllocatedResources, s.Resources = requests, has
+}
+
+func setAmount(list *corev1.ResourceList, name corev1.ResourceName, amount resource.Quantity) {
+	if *list == nil {
+		*list = corev1.ResourceList{}
+	}
+	(*list)[name] = amount
+}
 
 // setResources shows the resources that a container is allowed, and those that its run has.
 func (d *deriver) setResources(s *corev1.ContainerStatus, run *node.Container) {

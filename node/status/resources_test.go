@@ -1,6 +1,7 @@
 package status
 
 import (
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -94,6 +95,32 @@ func TestResourcesOfAPodAsAWhole(t *testing.T) {
 		got := pod(corev1.RestartPolicyAlways, asks, test.change).status()
 		if cpu := got.AllocatedResources.Cpu().String(); cpu != test.want || got.Resources.Requests.Cpu().String() != test.want {
 			t.Errorf("%s: got %s of CPU, want %s", name, cpu, test.want)
+		}
+	}
+	small := limit.Limits{CPUShares: 102, CPUQuota: 10_000, CPUPeriod: 100_000, Memory: 32 << 20}
+	behind := func(s *scene) { s.got.Lay(node.Cgroup, "", node.Part{Limits: small}) }
+	loose := func(s *scene) {
+		s.slot.Pod.Object.Spec.Containers = append(s.slot.Pod.Object.Spec.Containers, corev1.Container{Name: "loose"})
+	}
+	storage := func(s *scene) {
+		s.slot.Pod.Object.Spec.Containers[0].Resources.Requests[corev1.ResourceEphemeralStorage] = resource.MustParse("1Gi")
+	}
+	for name, test := range map[string]struct {
+		change option
+		want   string // CPU and memory that it is allowed, that it has as requests and as limits
+	}{
+		"its containers' amounts are its own":           {func(*scene) {}, "300m 64Mi 300m 64Mi 300m 64Mi"},
+		"its cgroup has not got them yet":               {behind, "300m 64Mi 100m 64Mi 100m 32Mi"},
+		"a container without a limit leaves it without": {loose, "300m 64Mi 300m 64Mi 0 0"},
+		"storage is no matter of its cgroup":            {storage, "300m 64Mi 300m 64Mi 300m 64Mi"},
+	} {
+		got := pod(corev1.RestartPolicyAlways, sized(amounts("300m", "64Mi")), test.change).status()
+		var shown []string
+		for _, list := range []corev1.ResourceList{got.AllocatedResources, got.Resources.Requests, got.Resources.Limits} {
+			shown = append(shown, list.Cpu().String(), list.Memory().String())
+		}
+		if is := strings.Join(shown, " "); is != test.want || len(got.Resources.Requests) > 2 {
+			t.Errorf("%s: got %s in %+v, want %s", name, is, got.Resources, test.want)
 		}
 	}
 	if got := pod(corev1.RestartPolicyAlways).status(); got.Resources != nil || got.AllocatedResources != nil {

@@ -20,9 +20,7 @@ func Of(site node.Site, slot *node.Slot, got *node.Observed) corev1.PodStatus {
 	}
 	d := newDeriver(site, slot, got)
 	s := begun(slot.Pod)
-	if whole := slot.Pod.Allocated().Spec.Resources; whole != nil {
-		s.AllocatedResources, s.Resources = whole.Requests.DeepCopy(), whole.DeepCopy()
-	}
+	d.setWholeResources(&s)
 	d.addresses(&s)
 	d.containers(&s)
 	initialised := d.life.Initialised()
@@ -59,17 +57,18 @@ type deriver struct {
 	got  *node.Observed
 	life *life.Life
 
-	allocated []corev1.Container // with the resources that the node has given them
+	allowed   *corev1.Pod        // with the resources that the node has given it
+	allocated []corev1.Container // of that
 }
 
 func newDeriver(site node.Site, slot *node.Slot, got *node.Observed) *deriver {
 	if got == nil {
 		got = &node.Observed{}
 	}
-	allocated := slot.Pod.Allocated().Spec
+	allowed := slot.Pod.Allocated()
 	return &deriver{
 		site: site, slot: slot, pod: slot.Pod, spec: &slot.Pod.Object.Spec, got: got, life: life.Of(slot, got),
-		allocated: slices.Concat(allocated.InitContainers, allocated.Containers),
+		allowed: allowed, allocated: slices.Concat(allowed.Spec.InitContainers, allowed.Spec.Containers),
 	}
 }
 
