@@ -92,6 +92,7 @@ func TestWorkloadsGoUpRollAndGoDownByKubectl(t *testing.T) {
 		"a claim that the cluster has bound to a volume of this node is the pod's volume, and its files outlive the pod",
 		"a pod runs with the cluster's RuntimeClass",
 		"kubectl logs, exec, attach, cp, port-forward and debug work through the API server",
+		"an API server passes WebSockets of exec, attach and port-forward on to the node untranslated",
 		"the node API is reachable through the API server's proxy, with the cluster's permission",
 		"a volume's node affinity may name a label that the node has only in the cluster",
 		"when the last pod is gone no object of the cluster is left on the node",
@@ -108,6 +109,7 @@ func TestWorkloadsGoUpRollAndGoDownByKubectl(t *testing.T) {
 
 	w.environments()
 	w.streams()
+	w.untranslated()
 	if got := strings.TrimSpace(w.kubectl("logs", "job/once")); got != "default" {
 		t.Errorf("the job read %q as its namespace", got)
 	}
@@ -190,6 +192,21 @@ func (w *world) streams() {
 		out, err := w.command(w.t.Context(), "logs", web, "-c", "look").Output()
 		return err == nil && regexp.MustCompile(`^looked\n\d+\n$`).Match(out)
 	})
+}
+
+// untranslated checks that the API server has passed the WebSockets of kubectl on to the node, which declares that it
+// speaks their protocols.
+func (w *world) untranslated() {
+	w.t.Helper()
+	counted := w.kubectl("get", "--raw", "/metrics")
+	for _, way := range []string{"exec", "attach", "portforward"} {
+		if !strings.Contains(counted, `apiserver_websocket_streaming_requests_total{proxy_type="proxied_to_kubelet",subresource="`+way+`"}`) {
+			w.t.Errorf("no WebSocket of %s reached the node", way)
+		}
+	}
+	if strings.Contains(counted, `proxy_type="translated_at_apiserver"`) {
+		w.t.Error("the API server has translated WebSockets")
+	}
 }
 
 // attached exchanges text with a container that echoes its input.
