@@ -5,6 +5,7 @@ go 1.26.0
 exclude github.com/grpc-ecosystem/grpc-gateway/v2 v2.32.0
 
 require (
+	github.com/container-storage-interface/spec v1.12.0
 	github.com/containerd/containerd/api v1.12.0
 	github.com/fsnotify/fsnotify v1.10.1
 	github.com/go-chi/chi/v5 v5.5.0

@@ -13,6 +13,7 @@ import (
 	"nodal/agent/recall"
 	"nodal/agent/reload"
 	"nodal/agent/state"
+	"nodal/host/csi"
 	"nodal/host/device"
 	"nodal/host/plugin"
 	"nodal/host/probe"
@@ -136,9 +137,9 @@ func (p parts) recalled() server.PastPod {
 // openPlugins opens the directory in which plugins register. The types in served are those that a part of the node
 // uses. Plugins of other types are told that they are not served.
 func openPlugins(o Options) (*plugin.Registry, error) {
-	var served []string
+	served := []string{node.CSIPlugin}
 	return plugin.Open(plugin.Config{
-		Dir: o.Config.Dirs.Plugins(), Board: store.NewPlugins(served...), Log: o.Log,
+		Dir: o.Config.Dirs.Plugins(), Board: store.NewPlugins(served...), Log: o.Log, Meet: csi.Meet,
 	})
 }
 

@@ -12,6 +12,7 @@ type PluginInfo struct {
 	Name     string
 	Endpoint string // the socket of its own service; empty: the one that it registers by
 	Versions []string
+	Driver   *CSIDriver // what its service says, if it is a CSI driver
 }
 
 // PluginAnswer tells a plugin that it is registered, or why it is not.

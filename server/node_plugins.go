@@ -66,6 +66,11 @@ func pluginOf(p node.Plugin) *nodev1.Plugin {
 		Socket: p.Socket.Name, Type: p.Info.Type, Name: p.Info.Name, Endpoint: p.Info.Endpoint, Versions: p.Info.Versions,
 		Connected: p.Connected, Message: p.Fault, FoundAt: timestamppb.New(p.Found),
 	}
+	if d := p.Info.Driver; d != nil {
+		shown.Csi = &nodev1.CSIDriver{
+			Version: d.Version, NodeId: d.Node, MaxVolumes: d.MostVolumes, Topology: d.Topology, Capabilities: d.Capabilities,
+		}
+	}
 	if p.Answer != nil {
 		shown.Registered = p.Answer.Registered
 		shown.Message = cmp.Or(p.Fault, p.Answer.Reason)

@@ -24,6 +24,8 @@ type Config struct {
 	Dir   string
 	Board *store.Plugins
 	Log   *slog.Logger
+	// Meet asks the service of a CSI driver what it can do. nil leaves that out.
+	Meet func(ctx context.Context, driver node.PluginInfo) (*node.CSIDriver, error)
 }
 
 // Registry is a directory in which plugins register.
@@ -45,13 +47,11 @@ func Open(c Config) (*Registry, error) {
 // Ask connects to a plugin and has it say who it is. The connection is kept.
 func (r *Registry) Ask(ctx context.Context, socket node.PluginSocket) error {
 	r.drop(socket)
-	ctx, cancel := context.WithTimeout(ctx, deadline)
-	defer cancel()
 	l, err := dial(r.Dir, socket)
 	if err != nil {
 		return r.failed(socket, "connect to", err)
 	}
-	info, err := l.ask(ctx)
+	info, err := r.ask(ctx, l)
 	if err != nil {
 		return r.failed(socket, "ask", errors.Join(err, l.conn.Close()))
 	}
@@ -64,6 +64,17 @@ func (r *Registry) Ask(ctx context.Context, socket node.PluginSocket) error {
 		r.lost(socket, l)
 	}()
 	return nil
+}
+
+// ask has a plugin say who it is, and the driver behind it what it can do.
+func (r *Registry) ask(ctx context.Context, l *link) (node.PluginInfo, error) {
+	asking, cancel := context.WithTimeout(ctx, deadline)
+	defer cancel()
+	info, err := l.ask(asking)
+	if err == nil && info.Type == node.CSIPlugin && r.Meet != nil {
+		info.Driver, err = r.Meet(ctx, info)
+	}
+	return info, err
 }
 
 // lost notes that a connection is broken, unless it is no longer the one to its plugin.

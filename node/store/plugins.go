@@ -132,3 +132,15 @@ func (b *Plugins) List() []node.Plugin {
 	})
 	return list
 }
+
+// Driver returns the plugin of a CSI driver. One that has lost its connection counts as long as no other has its name:
+// the program that registers a driver is often another than the driver.
+func (b *Plugins) Driver(name string) (driver node.Plugin, ok bool) {
+	for _, p := range b.List() {
+		fits := p.Info.Type == node.CSIPlugin && p.Info.Name == name && p.Info.Driver != nil && !p.Gone
+		if fits && (!ok || p.Connected && !driver.Connected || p.Connected == driver.Connected && p.Turn < driver.Turn) {
+			driver, ok = p, true
+		}
+	}
+	return driver, ok
+}

@@ -111,16 +111,22 @@ func repository() (string, error) {
 }
 
 // DevicePlugin builds the plugin of devices for tests into dir.
-func DevicePlugin(dir string) (string, error) {
+func DevicePlugin(dir string) (string, error) { return program(dir, "deviceplugin") }
+
+// CSIDriver builds the CSI driver for tests into dir.
+func CSIDriver(dir string) (string, error) { return program(dir, "csidriver") }
+
+// program builds a program of the tests into dir.
+func program(dir, name string) (string, error) {
 	root, err := repository()
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(dir, "deviceplugin")
-	build := exec.Command("go", "build", "-trimpath", "-o", path, "./test/deviceplugin")
+	path := filepath.Join(dir, name)
+	build := exec.Command("go", "build", "-trimpath", "-o", path, "./test/"+name)
 	build.Dir, build.Env = root, append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build the device plugin: %w\n%s", err, out)
+		return "", fmt.Errorf("build %s: %w\n%s", name, err, out)
 	}
 	return path, nil
 }

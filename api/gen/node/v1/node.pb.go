@@ -2044,7 +2044,9 @@ type Plugin struct {
 	// The reason why the plugin is not connected or not registered.
 	Message string `protobuf:"bytes,8,opt,name=message,proto3" json:"message,omitempty"`
 	// The time when the socket was first seen.
-	FoundAt       *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=found_at,json=foundAt,proto3" json:"found_at,omitempty"`
+	FoundAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=found_at,json=foundAt,proto3" json:"found_at,omitempty"`
+	// What the driver behind a CSIPlugin says of itself.
+	Csi           *CSIDriver `protobuf:"bytes,10,opt,name=csi,proto3" json:"csi,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2142,6 +2144,95 @@ func (x *Plugin) GetFoundAt() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Plugin) GetCsi() *CSIDriver {
+	if x != nil {
+		return x.Csi
+	}
+	return nil
+}
+
+// CSIDriver says how a CSI driver knows this node, and what it can do. All of it is the driver's own words.
+type CSIDriver struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The version of the driver.
+	Version string `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`
+	// The driver's name for this node.
+	NodeId string `protobuf:"bytes,2,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
+	// How many volumes the driver can have on this node. 0 if it does not say.
+	MaxVolumes int64 `protobuf:"varint,3,opt,name=max_volumes,json=maxVolumes,proto3" json:"max_volumes,omitempty"`
+	// Where this node is.
+	Topology map[string]string `protobuf:"bytes,4,rep,name=topology,proto3" json:"topology,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// What the driver's node service can do, such as STAGE_UNSTAGE_VOLUME.
+	Capabilities  []string `protobuf:"bytes,5,rep,name=capabilities,proto3" json:"capabilities,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CSIDriver) Reset() {
+	*x = CSIDriver{}
+	mi := &file_node_v1_node_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CSIDriver) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CSIDriver) ProtoMessage() {}
+
+func (x *CSIDriver) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_node_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CSIDriver.ProtoReflect.Descriptor instead.
+func (*CSIDriver) Descriptor() ([]byte, []int) {
+	return file_node_v1_node_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *CSIDriver) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
+}
+
+func (x *CSIDriver) GetNodeId() string {
+	if x != nil {
+		return x.NodeId
+	}
+	return ""
+}
+
+func (x *CSIDriver) GetMaxVolumes() int64 {
+	if x != nil {
+		return x.MaxVolumes
+	}
+	return 0
+}
+
+func (x *CSIDriver) GetTopology() map[string]string {
+	if x != nil {
+		return x.Topology
+	}
+	return nil
+}
+
+func (x *CSIDriver) GetCapabilities() []string {
+	if x != nil {
+		return x.Capabilities
+	}
+	return nil
+}
+
 type GetPressureRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The signal for which pods are ranked, such as nodefs.available. Empty for the most urgent one that is below a
@@ -2153,7 +2244,7 @@ type GetPressureRequest struct {
 
 func (x *GetPressureRequest) Reset() {
 	*x = GetPressureRequest{}
-	mi := &file_node_v1_node_proto_msgTypes[30]
+	mi := &file_node_v1_node_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2165,7 +2256,7 @@ func (x *GetPressureRequest) String() string {
 func (*GetPressureRequest) ProtoMessage() {}
 
 func (x *GetPressureRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[30]
+	mi := &file_node_v1_node_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2178,7 +2269,7 @@ func (x *GetPressureRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPressureRequest.ProtoReflect.Descriptor instead.
 func (*GetPressureRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{30}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *GetPressureRequest) GetSignal() string {
@@ -2206,7 +2297,7 @@ type GetPressureResponse struct {
 
 func (x *GetPressureResponse) Reset() {
 	*x = GetPressureResponse{}
-	mi := &file_node_v1_node_proto_msgTypes[31]
+	mi := &file_node_v1_node_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2218,7 +2309,7 @@ func (x *GetPressureResponse) String() string {
 func (*GetPressureResponse) ProtoMessage() {}
 
 func (x *GetPressureResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[31]
+	mi := &file_node_v1_node_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2231,7 +2322,7 @@ func (x *GetPressureResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPressureResponse.ProtoReflect.Descriptor instead.
 func (*GetPressureResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{31}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *GetPressureResponse) GetSignals() []*PressureSignal {
@@ -2285,7 +2376,7 @@ type PressureSignal struct {
 
 func (x *PressureSignal) Reset() {
 	*x = PressureSignal{}
-	mi := &file_node_v1_node_proto_msgTypes[32]
+	mi := &file_node_v1_node_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2297,7 +2388,7 @@ func (x *PressureSignal) String() string {
 func (*PressureSignal) ProtoMessage() {}
 
 func (x *PressureSignal) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[32]
+	mi := &file_node_v1_node_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2310,7 +2401,7 @@ func (x *PressureSignal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PressureSignal.ProtoReflect.Descriptor instead.
 func (*PressureSignal) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{32}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *PressureSignal) GetName() string {
@@ -2366,7 +2457,7 @@ type PressureThreshold struct {
 
 func (x *PressureThreshold) Reset() {
 	*x = PressureThreshold{}
-	mi := &file_node_v1_node_proto_msgTypes[33]
+	mi := &file_node_v1_node_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2378,7 +2469,7 @@ func (x *PressureThreshold) String() string {
 func (*PressureThreshold) ProtoMessage() {}
 
 func (x *PressureThreshold) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[33]
+	mi := &file_node_v1_node_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2391,7 +2482,7 @@ func (x *PressureThreshold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PressureThreshold.ProtoReflect.Descriptor instead.
 func (*PressureThreshold) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{33}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *PressureThreshold) GetLeast() string {
@@ -2447,7 +2538,7 @@ type EvictionCandidate struct {
 
 func (x *EvictionCandidate) Reset() {
 	*x = EvictionCandidate{}
-	mi := &file_node_v1_node_proto_msgTypes[34]
+	mi := &file_node_v1_node_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2459,7 +2550,7 @@ func (x *EvictionCandidate) String() string {
 func (*EvictionCandidate) ProtoMessage() {}
 
 func (x *EvictionCandidate) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[34]
+	mi := &file_node_v1_node_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2472,7 +2563,7 @@ func (x *EvictionCandidate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvictionCandidate.ProtoReflect.Descriptor instead.
 func (*EvictionCandidate) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{34}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *EvictionCandidate) GetNamespace() string {
@@ -2689,7 +2780,7 @@ const file_node_v1_node_proto_rawDesc = "" +
 	"\ahealthy\x18\x05 \x01(\rR\ahealthy\x12\x1a\n" +
 	"\bassigned\x18\x06 \x01(\rR\bassigned\x12\x18\n" +
 	"\amessage\x18\a \x01(\tR\amessage\x123\n" +
-	"\alost_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\x06lostAt\"\x8f\x02\n" +
+	"\alost_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\x06lostAt\"\xb5\x02\n" +
 	"\x06Plugin\x12\x16\n" +
 	"\x06socket\x18\x01 \x01(\tR\x06socket\x12\x12\n" +
 	"\x04type\x18\x02 \x01(\tR\x04type\x12\x12\n" +
@@ -2701,7 +2792,19 @@ const file_node_v1_node_proto_rawDesc = "" +
 	"registered\x18\a \x01(\bR\n" +
 	"registered\x12\x18\n" +
 	"\amessage\x18\b \x01(\tR\amessage\x125\n" +
-	"\bfound_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\afoundAt\",\n" +
+	"\bfound_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\afoundAt\x12$\n" +
+	"\x03csi\x18\n" +
+	" \x01(\v2\x12.node.v1.CSIDriverR\x03csi\"\xfe\x01\n" +
+	"\tCSIDriver\x12\x18\n" +
+	"\aversion\x18\x01 \x01(\tR\aversion\x12\x17\n" +
+	"\anode_id\x18\x02 \x01(\tR\x06nodeId\x12\x1f\n" +
+	"\vmax_volumes\x18\x03 \x01(\x03R\n" +
+	"maxVolumes\x12<\n" +
+	"\btopology\x18\x04 \x03(\v2 .node.v1.CSIDriver.TopologyEntryR\btopology\x12\"\n" +
+	"\fcapabilities\x18\x05 \x03(\tR\fcapabilities\x1a;\n" +
+	"\rTopologyEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\",\n" +
 	"\x12GetPressureRequest\x12\x16\n" +
 	"\x06signal\x18\x01 \x01(\tR\x06signal\"\xe7\x01\n" +
 	"\x13GetPressureResponse\x121\n" +
@@ -2765,7 +2868,7 @@ func file_node_v1_node_proto_rawDescGZIP() []byte {
 }
 
 var file_node_v1_node_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_node_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 38)
+var file_node_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 40)
 var file_node_v1_node_proto_goTypes = []any{
 	(Support)(0),                     // 0: node.v1.Support
 	(*GetNodeRequest)(nil),           // 1: node.v1.GetNodeRequest
@@ -2798,82 +2901,86 @@ var file_node_v1_node_proto_goTypes = []any{
 	(*ListPluginsResponse)(nil),      // 28: node.v1.ListPluginsResponse
 	(*DeviceResource)(nil),           // 29: node.v1.DeviceResource
 	(*Plugin)(nil),                   // 30: node.v1.Plugin
-	(*GetPressureRequest)(nil),       // 31: node.v1.GetPressureRequest
-	(*GetPressureResponse)(nil),      // 32: node.v1.GetPressureResponse
-	(*PressureSignal)(nil),           // 33: node.v1.PressureSignal
-	(*PressureThreshold)(nil),        // 34: node.v1.PressureThreshold
-	(*EvictionCandidate)(nil),        // 35: node.v1.EvictionCandidate
-	nil,                              // 36: node.v1.GetNodeResponse.CapacityEntry
-	nil,                              // 37: node.v1.GetNodeResponse.AllocatableEntry
-	nil,                              // 38: node.v1.GetNodeResponse.LabelsEntry
-	(*timestamppb.Timestamp)(nil),    // 39: google.protobuf.Timestamp
-	(*Configuration)(nil),            // 40: node.v1.Configuration
-	(*durationpb.Duration)(nil),      // 41: google.protobuf.Duration
-	(*GetNodeConfigRequest)(nil),     // 42: node.v1.GetNodeConfigRequest
-	(*GetNodeConfigResponse)(nil),    // 43: node.v1.GetNodeConfigResponse
+	(*CSIDriver)(nil),                // 31: node.v1.CSIDriver
+	(*GetPressureRequest)(nil),       // 32: node.v1.GetPressureRequest
+	(*GetPressureResponse)(nil),      // 33: node.v1.GetPressureResponse
+	(*PressureSignal)(nil),           // 34: node.v1.PressureSignal
+	(*PressureThreshold)(nil),        // 35: node.v1.PressureThreshold
+	(*EvictionCandidate)(nil),        // 36: node.v1.EvictionCandidate
+	nil,                              // 37: node.v1.GetNodeResponse.CapacityEntry
+	nil,                              // 38: node.v1.GetNodeResponse.AllocatableEntry
+	nil,                              // 39: node.v1.GetNodeResponse.LabelsEntry
+	nil,                              // 40: node.v1.CSIDriver.TopologyEntry
+	(*timestamppb.Timestamp)(nil),    // 41: google.protobuf.Timestamp
+	(*Configuration)(nil),            // 42: node.v1.Configuration
+	(*durationpb.Duration)(nil),      // 43: google.protobuf.Duration
+	(*GetNodeConfigRequest)(nil),     // 44: node.v1.GetNodeConfigRequest
+	(*GetNodeConfigResponse)(nil),    // 45: node.v1.GetNodeConfigResponse
 }
 var file_node_v1_node_proto_depIdxs = []int32{
-	39, // 0: node.v1.GetNodeResponse.started_at:type_name -> google.protobuf.Timestamp
+	41, // 0: node.v1.GetNodeResponse.started_at:type_name -> google.protobuf.Timestamp
 	12, // 1: node.v1.GetNodeResponse.runtime:type_name -> node.v1.Runtime
 	14, // 2: node.v1.GetNodeResponse.sources:type_name -> node.v1.Source
 	16, // 3: node.v1.GetNodeResponse.pods:type_name -> node.v1.PodCounts
-	36, // 4: node.v1.GetNodeResponse.capacity:type_name -> node.v1.GetNodeResponse.CapacityEntry
-	37, // 5: node.v1.GetNodeResponse.allocatable:type_name -> node.v1.GetNodeResponse.AllocatableEntry
-	38, // 6: node.v1.GetNodeResponse.labels:type_name -> node.v1.GetNodeResponse.LabelsEntry
+	37, // 4: node.v1.GetNodeResponse.capacity:type_name -> node.v1.GetNodeResponse.CapacityEntry
+	38, // 5: node.v1.GetNodeResponse.allocatable:type_name -> node.v1.GetNodeResponse.AllocatableEntry
+	39, // 6: node.v1.GetNodeResponse.labels:type_name -> node.v1.GetNodeResponse.LabelsEntry
 	9,  // 7: node.v1.GetNodeResponse.conditions:type_name -> node.v1.NodeCondition
 	8,  // 8: node.v1.GetNodeResponse.warnings:type_name -> node.v1.SettingWarning
 	5,  // 9: node.v1.GetNodeResponse.secrets_key:type_name -> node.v1.SecretsKey
 	3,  // 10: node.v1.GetNodeResponse.shutdown:type_name -> node.v1.Shutdown
-	40, // 11: node.v1.GetNodeResponse.configuration:type_name -> node.v1.Configuration
-	39, // 12: node.v1.Shutdown.began_at:type_name -> google.protobuf.Timestamp
-	39, // 13: node.v1.Shutdown.phase_ends_at:type_name -> google.protobuf.Timestamp
+	42, // 11: node.v1.GetNodeResponse.configuration:type_name -> node.v1.Configuration
+	41, // 12: node.v1.Shutdown.began_at:type_name -> google.protobuf.Timestamp
+	41, // 13: node.v1.Shutdown.phase_ends_at:type_name -> google.protobuf.Timestamp
 	4,  // 14: node.v1.Shutdown.waiting:type_name -> node.v1.ShutdownPod
 	5,  // 15: node.v1.RotateSecretsKeyResponse.secrets_key:type_name -> node.v1.SecretsKey
-	39, // 16: node.v1.NodeCondition.transitioned_at:type_name -> google.protobuf.Timestamp
+	41, // 16: node.v1.NodeCondition.transitioned_at:type_name -> google.protobuf.Timestamp
 	2,  // 17: node.v1.WatchNodeResponse.node:type_name -> node.v1.GetNodeResponse
 	13, // 18: node.v1.Runtime.handlers:type_name -> node.v1.RuntimeHandler
 	15, // 19: node.v1.Source.errors:type_name -> node.v1.SourceError
-	39, // 20: node.v1.Source.delivered_at:type_name -> google.protobuf.Timestamp
-	39, // 21: node.v1.SourceError.time:type_name -> google.protobuf.Timestamp
+	41, // 20: node.v1.Source.delivered_at:type_name -> google.protobuf.Timestamp
+	41, // 21: node.v1.SourceError.time:type_name -> google.protobuf.Timestamp
 	0,  // 22: node.v1.Capability.support:type_name -> node.v1.Support
 	18, // 23: node.v1.ListCapabilitiesResponse.capabilities:type_name -> node.v1.Capability
 	22, // 24: node.v1.ListGarbageResponse.garbage:type_name -> node.v1.Garbage
-	39, // 25: node.v1.Garbage.goes_at:type_name -> google.protobuf.Timestamp
+	41, // 25: node.v1.Garbage.goes_at:type_name -> google.protobuf.Timestamp
 	30, // 26: node.v1.ListPluginsResponse.plugins:type_name -> node.v1.Plugin
 	29, // 27: node.v1.ListPluginsResponse.devices:type_name -> node.v1.DeviceResource
-	39, // 28: node.v1.DeviceResource.lost_at:type_name -> google.protobuf.Timestamp
-	39, // 29: node.v1.Plugin.found_at:type_name -> google.protobuf.Timestamp
-	33, // 30: node.v1.GetPressureResponse.signals:type_name -> node.v1.PressureSignal
-	35, // 31: node.v1.GetPressureResponse.pods:type_name -> node.v1.EvictionCandidate
-	39, // 32: node.v1.GetPressureResponse.measured_at:type_name -> google.protobuf.Timestamp
-	34, // 33: node.v1.PressureSignal.thresholds:type_name -> node.v1.PressureThreshold
-	41, // 34: node.v1.PressureThreshold.grace:type_name -> google.protobuf.Duration
-	39, // 35: node.v1.PressureThreshold.crossed_at:type_name -> google.protobuf.Timestamp
-	1,  // 36: node.v1.NodeService.GetNode:input_type -> node.v1.GetNodeRequest
-	10, // 37: node.v1.NodeService.WatchNode:input_type -> node.v1.WatchNodeRequest
-	17, // 38: node.v1.NodeService.ListCapabilities:input_type -> node.v1.ListCapabilitiesRequest
-	42, // 39: node.v1.NodeService.GetNodeConfig:input_type -> node.v1.GetNodeConfigRequest
-	6,  // 40: node.v1.NodeService.RotateSecretsKey:input_type -> node.v1.RotateSecretsKeyRequest
-	27, // 41: node.v1.NodeService.ListPlugins:input_type -> node.v1.ListPluginsRequest
-	20, // 42: node.v1.NodeService.ListGarbage:input_type -> node.v1.ListGarbageRequest
-	31, // 43: node.v1.NodeService.GetPressure:input_type -> node.v1.GetPressureRequest
-	23, // 44: node.v1.NodeService.GetLogLevel:input_type -> node.v1.GetLogLevelRequest
-	25, // 45: node.v1.NodeService.SetLogLevel:input_type -> node.v1.SetLogLevelRequest
-	2,  // 46: node.v1.NodeService.GetNode:output_type -> node.v1.GetNodeResponse
-	11, // 47: node.v1.NodeService.WatchNode:output_type -> node.v1.WatchNodeResponse
-	19, // 48: node.v1.NodeService.ListCapabilities:output_type -> node.v1.ListCapabilitiesResponse
-	43, // 49: node.v1.NodeService.GetNodeConfig:output_type -> node.v1.GetNodeConfigResponse
-	7,  // 50: node.v1.NodeService.RotateSecretsKey:output_type -> node.v1.RotateSecretsKeyResponse
-	28, // 51: node.v1.NodeService.ListPlugins:output_type -> node.v1.ListPluginsResponse
-	21, // 52: node.v1.NodeService.ListGarbage:output_type -> node.v1.ListGarbageResponse
-	32, // 53: node.v1.NodeService.GetPressure:output_type -> node.v1.GetPressureResponse
-	24, // 54: node.v1.NodeService.GetLogLevel:output_type -> node.v1.GetLogLevelResponse
-	26, // 55: node.v1.NodeService.SetLogLevel:output_type -> node.v1.SetLogLevelResponse
-	46, // [46:56] is the sub-list for method output_type
-	36, // [36:46] is the sub-list for method input_type
-	36, // [36:36] is the sub-list for extension type_name
-	36, // [36:36] is the sub-list for extension extendee
-	0,  // [0:36] is the sub-list for field type_name
+	41, // 28: node.v1.DeviceResource.lost_at:type_name -> google.protobuf.Timestamp
+	41, // 29: node.v1.Plugin.found_at:type_name -> google.protobuf.Timestamp
+	31, // 30: node.v1.Plugin.csi:type_name -> node.v1.CSIDriver
+	40, // 31: node.v1.CSIDriver.topology:type_name -> node.v1.CSIDriver.TopologyEntry
+	34, // 32: node.v1.GetPressureResponse.signals:type_name -> node.v1.PressureSignal
+	36, // 33: node.v1.GetPressureResponse.pods:type_name -> node.v1.EvictionCandidate
+	41, // 34: node.v1.GetPressureResponse.measured_at:type_name -> google.protobuf.Timestamp
+	35, // 35: node.v1.PressureSignal.thresholds:type_name -> node.v1.PressureThreshold
+	43, // 36: node.v1.PressureThreshold.grace:type_name -> google.protobuf.Duration
+	41, // 37: node.v1.PressureThreshold.crossed_at:type_name -> google.protobuf.Timestamp
+	1,  // 38: node.v1.NodeService.GetNode:input_type -> node.v1.GetNodeRequest
+	10, // 39: node.v1.NodeService.WatchNode:input_type -> node.v1.WatchNodeRequest
+	17, // 40: node.v1.NodeService.ListCapabilities:input_type -> node.v1.ListCapabilitiesRequest
+	44, // 41: node.v1.NodeService.GetNodeConfig:input_type -> node.v1.GetNodeConfigRequest
+	6,  // 42: node.v1.NodeService.RotateSecretsKey:input_type -> node.v1.RotateSecretsKeyRequest
+	27, // 43: node.v1.NodeService.ListPlugins:input_type -> node.v1.ListPluginsRequest
+	20, // 44: node.v1.NodeService.ListGarbage:input_type -> node.v1.ListGarbageRequest
+	32, // 45: node.v1.NodeService.GetPressure:input_type -> node.v1.GetPressureRequest
+	23, // 46: node.v1.NodeService.GetLogLevel:input_type -> node.v1.GetLogLevelRequest
+	25, // 47: node.v1.NodeService.SetLogLevel:input_type -> node.v1.SetLogLevelRequest
+	2,  // 48: node.v1.NodeService.GetNode:output_type -> node.v1.GetNodeResponse
+	11, // 49: node.v1.NodeService.WatchNode:output_type -> node.v1.WatchNodeResponse
+	19, // 50: node.v1.NodeService.ListCapabilities:output_type -> node.v1.ListCapabilitiesResponse
+	45, // 51: node.v1.NodeService.GetNodeConfig:output_type -> node.v1.GetNodeConfigResponse
+	7,  // 52: node.v1.NodeService.RotateSecretsKey:output_type -> node.v1.RotateSecretsKeyResponse
+	28, // 53: node.v1.NodeService.ListPlugins:output_type -> node.v1.ListPluginsResponse
+	21, // 54: node.v1.NodeService.ListGarbage:output_type -> node.v1.ListGarbageResponse
+	33, // 55: node.v1.NodeService.GetPressure:output_type -> node.v1.GetPressureResponse
+	24, // 56: node.v1.NodeService.GetLogLevel:output_type -> node.v1.GetLogLevelResponse
+	26, // 57: node.v1.NodeService.SetLogLevel:output_type -> node.v1.SetLogLevelResponse
+	48, // [48:58] is the sub-list for method output_type
+	38, // [38:48] is the sub-list for method input_type
+	38, // [38:38] is the sub-list for extension type_name
+	38, // [38:38] is the sub-list for extension extendee
+	0,  // [0:38] is the sub-list for field type_name
 }
 
 func init() { file_node_v1_node_proto_init() }
@@ -2892,7 +2999,7 @@ func file_node_v1_node_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_node_v1_node_proto_rawDesc), len(file_node_v1_node_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   38,
+			NumMessages:   40,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
