@@ -2,6 +2,7 @@ package agent
 
 import (
 	"nodal/host/cri"
+	"nodal/host/csi"
 	"nodal/host/plugin"
 	"nodal/host/stats"
 	"nodal/host/usage"
@@ -17,8 +18,10 @@ var (
 	_ reconciler.Runtime = (*cri.Pods)(nil)
 	_ reconciler.Volumes = (*volume.Tree)(nil)
 	_ reconciler.Plugins = (*plugin.Registry)(nil)
+	_ volume.Drivers     = (*csi.Volumes)(nil)
 	_ runs.Containers    = (*cri.Streams)(nil)
 
+	_ reconciler.StagedVolumes = (*csi.Volumes)(nil)
 	_ reconciler.VolumeFiles   = (*volume.Tree)(nil)
 	_ reconciler.RuntimeHealth = (*cri.Health)(nil)
 	_ evict.Disk               = (*usage.Meter)(nil)

@@ -11,9 +11,12 @@ import (
 
 	"nodal/agent/files"
 	"nodal/agent/state"
+	"nodal/host/csi"
 	"nodal/host/volume"
+	"nodal/node"
 	"nodal/node/assign"
 	"nodal/node/storage"
+	"nodal/node/store"
 	"nodal/server/audit"
 	"nodal/server/metrics"
 )
@@ -23,6 +26,8 @@ type memory struct {
 	state   *state.State
 	volumes *volume.Tree
 	files   files.Files
+	plugins *store.Plugins // which plugins have registered; drivers of volumes are among them
+	csi     *csi.Volumes
 	keeper  storage.Keeper // binds claims
 	counts  *metrics.Agent
 	audit   *audit.Log // nil if nothing is kept of requests
@@ -49,13 +54,16 @@ func open(ctx context.Context, o Options, f facts) (memory, error) {
 		Name: cfg.Node.Name, Labels: func() map[string]string { return f.offers.Read().Labels },
 		Dir: cfg.Dirs.LocalVolumes(), NewUID: uuid.NewUUID,
 	}
+	board := store.NewPlugins(node.CSIPlugin)
+	drivers := csi.New(csi.Config{Dir: cfg.Dirs.Staging(), Pods: cfg.Dirs.Pods(), Driver: board.Driver, Secret: s.Store.Object})
 	volumes := volume.New(volume.Config{
-		Pods: cfg.Dirs.Pods(), Local: keeper.Dir, Objects: s.Store,
+		Pods: cfg.Dirs.Pods(), Local: keeper.Dir, Objects: s.Store, CSI: drivers,
 		Allocatable: func() corev1.ResourceList { return f.offers.Read().Allocatable }, Swept: counts.Swept,
 	})
 	counts.Volumes(volumes.Plugin)
 	s.Adopt(volumes.Adopt)
 	return memory{
-		state: s, volumes: volumes, files: files.In(cfg.Dirs, cfg.Pods.Logs.Budget, volumes.IsOurs, o.Log), keeper: keeper, counts: counts, audit: kept,
+		state: s, volumes: volumes, plugins: board, csi: drivers,
+		files: files.In(cfg.Dirs, cfg.Pods.Logs.Budget, volumes.IsOurs, o.Log), keeper: keeper, counts: counts, audit: kept,
 	}, nil
 }

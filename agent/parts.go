@@ -80,7 +80,7 @@ func build(o Options, f facts, m memory, r runtime, guard *auth.Authenticator) (
 	if p.origins, err = podSources(cfg.Sources, sink); err != nil {
 		return p, err
 	}
-	if p.plugins, err = openPlugins(o); err != nil {
+	if p.plugins, err = openPlugins(o, m.plugins); err != nil {
 		return p, err
 	}
 	if p.devices, err = device.Open(device.Config{Dir: cfg.Dirs.DevicePlugins(), Board: f.devices, Log: o.Log, Counts: m.counts}); err != nil {
@@ -102,7 +102,8 @@ func build(o Options, f facts, m memory, r runtime, guard *auth.Authenticator) (
 		Sources: p.sources, Site: p.site, Pool: assign.NewPool(f.offers.Read().Assign),
 		Offers: f.offers, Log: o.Log, Relist: reconciler.PollEvery, Starts: makeLimit(goruntime.NumCPU()),
 		Kinds: []reconciler.Kind{
-			reconciler.ReleasedVolumes(m.state.Store, m.volumes), reconciler.RegisteredPlugins(p.plugins.Board, p.plugins),
+			reconciler.ReleasedVolumes(m.state.Store, m.volumes), reconciler.RegisteredPlugins(m.plugins, p.plugins),
+			reconciler.CSIVolumes(reconciler.VolumesOf(m.state.Store), m.plugins, m.csi),
 		},
 	})
 	p.logs = &gc.LogCollector{
@@ -134,13 +135,9 @@ func (p parts) recalled() server.PastPod {
 	return p.recall.Was
 }
 
-// openPlugins opens the directory in which plugins register. The types in served are those that a part of the node
-// uses. Plugins of other types are told that they are not served.
-func openPlugins(o Options) (*plugin.Registry, error) {
-	served := []string{node.CSIPlugin}
-	return plugin.Open(plugin.Config{
-		Dir: o.Config.Dirs.Plugins(), Board: store.NewPlugins(served...), Log: o.Log, Meet: csi.Meet,
-	})
+// openPlugins opens the directory in which plugins register. Plugins of types that the board does not serve are told so.
+func openPlugins(o Options, board *store.Plugins) (*plugin.Registry, error) {
+	return plugin.Open(plugin.Config{Dir: o.Config.Dirs.Plugins(), Board: board, Log: o.Log, Meet: csi.Meet})
 }
 
 // site returns the node as statuses of pods show it.

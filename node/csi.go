@@ -38,3 +38,56 @@ func CSIVolumeOf(v *corev1.PersistentVolume) (CSIVolume, bool) {
 	}
 	return CSIVolume{v.Spec.CSI.Driver, v.Spec.CSI.VolumeHandle}, true
 }
+
+// FSGroup returns the group that shares the volumes of a pod, or nil.
+func FSGroup(pod *corev1.Pod) *int64 {
+	if s := pod.Spec.SecurityContext; s != nil {
+		return s.FSGroup
+	}
+	return nil
+}
+
+type (
+	// StagedWish says what is wanted of a CSI volume on the node.
+	StagedWish struct {
+		ID     CSIVolume
+		Volume *corev1.PersistentVolume // of the pods that use it; nil if none does
+		Group  *int64                   // of the first of them
+		Stages bool                     // its driver is there, and stages volumes
+	}
+	// Staged holds what a look shows of a CSI volume on the node.
+	Staged struct {
+		There bool // something is left of it, or it is staged
+		Whole bool // it is staged
+	}
+	// Publication says how a pod gets a CSI volume.
+	Publication struct {
+		Volume   *corev1.PersistentVolume
+		Path     string // where it is mounted
+		ReadOnly bool
+		Group    *int64                  // of the pod; may be nil
+		Hand     func(path string) error // gives the files to the group, if the driver does not
+	}
+
+	// StageVolume has a driver make a volume ready on the node.
+	StageVolume struct {
+		Volume *corev1.PersistentVolume
+		Group  *int64 // that the driver gives it to, if it can
+	}
+	// UnstageVolume has a driver take a volume from the node.
+	UnstageVolume struct{ Volume CSIVolume }
+)
+
+const targetStage = "stage"
+
+func (StageVolume) Target() string   { return targetStage }
+func (UnstageVolume) Target() string { return targetStage }
+
+func (a StageVolume) String() string { return "stage volume " + a.Volume.Name }
+func (a UnstageVolume) String() string {
+	return "unstage volume " + a.Volume.Handle + " of " + a.Volume.Driver
+}
+
+// About says that a driver is asked within minutes, or fails. Nothing else is done about the volume meanwhile.
+func (StageVolume) About() About   { return About{Place: OnMachine, Nature: Quick} }
+func (UnstageVolume) About() About { return About{Place: OnMachine, Nature: Quick} }

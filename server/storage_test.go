@@ -76,7 +76,7 @@ func TestInvalidChangesOfVolumesAndClaimsAreRefused(t *testing.T) {
 	claim := func(old, new string) string { return strings.Replace(claimManifest, old, new, 1) }
 	for _, c := range []struct{ name, body, want string }{
 		{"a volume without a size", volume("capacity: {storage: 2Gi}, ", ""), "spec.capacity"},
-		{"a volume of a driver", volume("local: {path: /disks/a}", "csi: {driver: d, volumeHandle: h}"), "no driver"},
+		{"a volume of a driver", volume("local: {path: /disks/a}", "rbd: {monitors: [m], image: i}"), "no driver"},
 		{"a volume of nothing", volume(", local: {path: /disks/a}", ""), "must specify one of"},
 		{"a volume that would be deleted", volume("local:", "persistentVolumeReclaimPolicy: Delete, local:"), "must be Retain"},
 		{"a volume that moves", volume("/disks/a", "/disks/b"), "immutable"},

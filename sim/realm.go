@@ -11,6 +11,7 @@ func newRealms(w *world, f *faults, o Options) []realm {
 	all := []realm{
 		&released{world: w, faults: f},
 		newPlugins(w, o),
+		newCSIVolumes(w, o),
 	}
 	if o.Extra != nil {
 		all = append(all, o.Extra(w, o))

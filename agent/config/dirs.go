@@ -64,6 +64,9 @@ func (d Dirs) Shutdown() string { return filepath.Join(d.Root, "graceful_node_sh
 // Plugins returns the directory in which plugins register.
 func (d Dirs) Plugins() string { return filepath.Join(d.Root, "plugins_registry") }
 
+// Staging returns the directory of the plugins' own files, in which CSI volumes are staged.
+func (d Dirs) Staging() string { return filepath.Join(d.Root, "plugins") }
+
 // DevicePlugins returns the directory of device plugins, with the socket on which they register.
 func (d Dirs) DevicePlugins() string { return filepath.Join(d.Root, "device-plugins") }
 

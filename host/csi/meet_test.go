@@ -108,7 +108,7 @@ func TestADriverThatCannotBeUsedIsNotRegistered(t *testing.T) {
 		{"a long node", &fake{name: "disk", info: &csiapi.NodeGetInfoResponse{NodeId: long}}, []string{"1.0.0"}, "256 bytes"},
 		{"more than a message may hold", &fake{name: "disk", info: &csiapi.NodeGetInfoResponse{NodeId: strings.Repeat(long, 10_000)}}, []string{"1.0.0"}, "ResourceExhausted"},
 		{"less than no volumes", &fake{name: "disk", info: &csiapi.NodeGetInfoResponse{NodeId: "n", MaxVolumesPerNode: -1}}, []string{"1.0.0"}, "-1 volumes"},
-		{"one that hangs", &fake{name: "disk"}, []string{"1.0.0"}, "NodeGetInfo: rpc error: code = DeadlineExceeded desc = context deadline exceeded"},
+		{"one that hangs", &fake{name: "disk"}, []string{"1.0.0"}, "NodeGetInfo: rpc error: code = DeadlineExceeded desc = "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)

@@ -10,6 +10,7 @@ import (
 // kind holds what is particular to one kind of volume.
 type kind struct {
 	dir     string // its name in paths; empty if such volumes lie elsewhere on the machine
+	below   string // where it is mounted in its own directory; empty if right there
 	content bool   // the node writes it, and containers only read it
 	remote  bool   // it lies on a server, which may not answer
 	setUp   func(*Tree, context.Context, place) error
@@ -22,6 +23,8 @@ func kindOf(at place) (kind, error) {
 		return kind{setUp: (*Tree).setUpBlock}, nil
 	case at.lasting != nil && at.lasting.Spec.Local != nil:
 		return kind{dir: "kubernetes.io~local-volume", setUp: (*Tree).setUpLocal}, nil
+	case at.lasting != nil && at.lasting.Spec.CSI != nil:
+		return kind{dir: csiDir, below: "mount", remote: true, setUp: (*Tree).setUpCSI}, nil
 	case s.EmptyDir != nil:
 		return kind{dir: "kubernetes.io~empty-dir", setUp: (*Tree).setUpEmptyDir}, nil
 	case s.HostPath != nil:

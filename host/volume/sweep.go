@@ -69,7 +69,7 @@ func (t *Tree) Sweep(ctx context.Context, keep func(types.UID) bool) error {
 	var errs []error
 	found := 0
 	for _, name := range names {
-		dir, err := t.setAside(name, keep)
+		dir, err := t.setAside(ctx, name, keep)
 		if err == nil && dir == "" {
 			continue
 		}
@@ -95,18 +95,39 @@ func unmountAndRemove(ctx context.Context, dir string) error {
 	return removeTree(ctx, dir)
 }
 
-// setAside renames a directory that was listed, and returns its new path. A directory that an earlier sweep renamed is
-// returned as it is. It returns "" for one that is in use by now.
-func (t *Tree) setAside(name string, keep func(types.UID) bool) (string, error) {
+// setAside renames a directory that was listed, and returns its new path. Before that CSI drivers take their volumes
+// from it: they know them by its name. A directory that an earlier sweep renamed is returned as it is. It returns "" for
+// one that is in use by now.
+func (t *Tree) setAside(ctx context.Context, name string, keep func(types.UID) bool) (string, error) {
 	if strings.HasPrefix(name, goneMark) {
 		return filepath.Join(t.Pods, name), nil
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	uid := types.UID(name)
-	if !t.IsOurs(uid) || t.inUse[uid] > 0 || keep(uid) {
+	if !t.beginSweep(uid, keep) {
 		return "", nil
 	}
+	defer t.endSweep(uid)
+	dir := filepath.Join(t.Pods, name)
+	if err := t.unpublish(ctx, dir); err != nil {
+		return "", err
+	}
 	aside := filepath.Join(t.Pods, goneMark+name)
-	return aside, os.Rename(filepath.Join(t.Pods, name), aside)
+	return aside, os.Rename(dir, aside)
+}
+
+// beginSweep keeps volumes of a pod from being laid out, unless one is, or the pod is known by now.
+func (t *Tree) beginSweep(uid types.UID, keep func(types.UID) bool) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.IsOurs(uid) || t.inUse[uid] > 0 || keep(uid) {
+		return false
+	}
+	t.swept[uid] = true
+	return true
+}
+
+func (t *Tree) endSweep(uid types.UID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.swept, uid)
 }

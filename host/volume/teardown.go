@@ -30,6 +30,9 @@ func (t *Tree) tearDown(ctx context.Context, uid types.UID) error {
 	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	if err := t.unpublish(ctx, dir); err != nil {
+		return err
+	}
 	if err := unmountBelow(dir); err != nil {
 		return err
 	}

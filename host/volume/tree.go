@@ -3,6 +3,7 @@ package volume
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -29,6 +30,7 @@ type Config struct {
 	Objects     Objects
 	Allocatable func() corev1.ResourceList // stands in for a limit that is not set; nil if unknown
 	NFSHelper   string                     // the program that mounts nfs; empty means mount.nfs
+	CSI         Drivers                    // nil if there are none
 	// Swept is called after each sweep with two numbers of pods: those whose volumes were removed, and those where that
 	// failed. nil disables it.
 	Swept func(removed, failed int)
@@ -46,14 +48,15 @@ type Tree struct {
 	Config
 
 	mu    sync.Mutex
-	inUse map[types.UID]int // pods whose volumes are being laid out
-	stuck map[string]bool   // calls that wait for a server
+	inUse map[types.UID]int  // pods whose volumes are being laid out
+	swept map[types.UID]bool // pods whose volumes are being taken away by a sweep
+	stuck map[string]bool    // calls that wait for a server
 }
 
 // New makes a Tree. Nothing is written before the first volume.
 func New(c Config) *Tree {
 	c.NFSHelper = cmp.Or(c.NFSHelper, "mount.nfs")
-	return &Tree{Config: c, inUse: map[types.UID]int{}, stuck: map[string]bool{}}
+	return &Tree{Config: c, inUse: map[types.UID]int{}, swept: map[types.UID]bool{}, stuck: map[string]bool{}}
 }
 
 func (t *Tree) allocatable() corev1.ResourceList {
@@ -76,9 +79,15 @@ type place struct {
 
 // SetUp lays out a volume of a pod, or brings it up to date. It changes nothing that is already right.
 func (t *Tree) SetUp(ctx context.Context, pod *node.Pod, name string) error {
-	t.enter(pod.UID())
+	if err := t.enter(pod.UID()); err != nil {
+		return err
+	}
 	defer t.leave(pod.UID())
 	if err := t.setUp(ctx, pod.Allocated(), name); err != nil {
+		var failure *node.Failure
+		if errors.As(err, &failure) {
+			return failure // it has a sentence of its own
+		}
 		return &node.Failure{
 			Reason: node.FailedMount,
 			Err:    fmt.Errorf("MountVolume.SetUp failed for volume %q : %w", name, err), // Kubernetes' own sentence
@@ -128,7 +137,7 @@ func (t *Tree) find(pod *corev1.Pod, name string) (place, kind, error) {
 		return at, kind, err
 	}
 	dir, err := t.podDir(pod.UID)
-	at.dir = filepath.Join(dir, volumesDir, kind.dir, called)
+	at.dir = filepath.Join(dir, volumesDir, kind.dir, called, kind.below)
 	return at, kind, err
 }
 
@@ -151,11 +160,15 @@ func (t *Tree) podDir(uid types.UID) (string, error) {
 	return filepath.Join(t.Pods, name), nil
 }
 
-// enter keeps a pod's volumes from being swept away while one is laid out.
-func (t *Tree) enter(uid types.UID) {
+// enter keeps a pod's volumes from being swept away while one is laid out. It fails if they are being swept away.
+func (t *Tree) enter(uid types.UID) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.swept[uid] {
+		return &node.Failure{Reason: node.FailedMount, Err: errors.New("what was left of its volumes is being taken away")}
+	}
 	t.inUse[uid]++
+	return nil
 }
 
 func (t *Tree) leave(uid types.UID) {

@@ -21,13 +21,14 @@ func volumeRules() []rule {
 		honoured(at+".ephemeral", "a claim that is created and deleted with the pod"),
 	}
 	for _, kind := range []string{
-		"awsElasticBlockStore", "azureDisk", "azureFile", "cephfs", "cinder", "csi", "fc", "flexVolume", "flocker",
+		"awsElasticBlockStore", "azureDisk", "azureFile", "cephfs", "cinder", "fc", "flexVolume", "flocker",
 		"gcePersistentDisk", "gitRepo", "glusterfs", "iscsi", "photonPersistentDisk", "portworxVolume", "quobyte",
 		"rbd", "scaleIO", "storageos", "vsphereVolume",
 	} {
 		rules = append(rules, refuses(at+"."+kind, noDriver))
 	}
 	rules = append(rules,
+		refuses(at+".csi", "the node knows no CSIDriver object that would allow Ephemeral volumes; claim a PersistentVolume with a csi source"),
 		honoured(at+".image", "needs support by the runtime (containerd 2.1); without it no container is created, and the pod's status says why"),
 		honoured(at+".nfs", "needs mount.nfs on the machine; without it the pod waits with an event"),
 	)

@@ -4,7 +4,7 @@
 //
 // Files in its directory of state tell it what to do while it runs:
 //
-//	fail     the calls that fail, one a line, such as NodeStageVolume
+//	fail     the calls that fail, one a line, such as NodeStageVolume, or NodeStageVolume:VOLUME for one volume
 //	hang     the calls that never end
 //	late     the calls that fail after they have had their effect
 //	calls    what it was asked, a line each: the call, the volume, and what it was told; the driver writes it
@@ -261,13 +261,17 @@ func (d *driver) write(words ...string) error {
 // asked writes a call down, and has it fail or hang if it shall.
 func (d *driver) asked(ctx context.Context, call, volume string, more ...string) error {
 	err := d.write(slices.Concat([]string{call, volume}, more)...)
+	shall := func(file string) bool {
+		lines := d.lines(file)
+		return slices.Contains(lines, call) || slices.Contains(lines, call+":"+volume)
+	}
 	switch {
 	case err != nil:
 		return err
-	case slices.Contains(d.lines("hang"), call):
+	case shall("hang"):
 		<-ctx.Done()
 		return ctx.Err()
-	case slices.Contains(d.lines("fail"), call):
+	case shall("fail"):
 		return grpcstatus.Error(codes.Internal, call+" fails as it shall")
 	}
 	return nil

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"nodal/test/agent"
 	"nodal/test/claim"
 	"nodal/test/process"
@@ -127,4 +129,92 @@ func TestCSIDriversAreKnown(t *testing.T) {
 	})
 	d.tell("fail")
 	d.waitDriver()
+}
+
+// diskOf is a volume of the driver, with its claim.
+func diskOf(name, more string) string {
+	return "---\napiVersion: v1\nkind: PersistentVolume\nmetadata: {name: pv-" + name + "}\nspec:\n  storageClassName: " + name +
+		"\n  capacity: {storage: 1Gi}\n  accessModes: [ReadWriteOnce]\n  mountOptions: [noatime]\n  csi:\n    driver: " + diskDriver +
+		"\n    volumeHandle: vol-" + name + "\n    fsType: ext4\n" + more + claimOf(name, name, "")
+}
+
+// holder is a pod that has the claim of a disk at /disk. Its source is {claimName: NAME} with more.
+func holder(name, source string) string {
+	return keeper(name, "  - {name: disk, persistentVolumeClaim: {"+source+"}}\n", "disk")
+}
+
+// left returns what there is of volumes of the driver on the node, and their mounts.
+func (d *disks) left() string {
+	d.n.t.Helper()
+	dir := filepath.Join(d.n.Root(), "plugins", "kubernetes.io", "csi")
+	found, err := filepath.Glob(filepath.Join(dir, "*", "*"))
+	if err != nil {
+		d.n.t.Fatal(err)
+	}
+	return strings.Join(found, " ") + mountsUnder(d.n.t, dir) + mountsUnder(d.n.t, filepath.Join(d.n.Root(), "pods"))
+}
+
+// wantHeard checks how often the driver was asked for something.
+func (d *disks) wantHeard(call string, want int) {
+	d.n.t.Helper()
+	if got := d.heard(call); len(got) != want {
+		d.n.t.Errorf("the driver has heard %q, want %d times %s", got, want, call)
+	}
+}
+
+func TestPodsShareAVolumeOfACSIDriver(t *testing.T) {
+	claim.Shows(t, "CSI",
+		"a claim binds to a posted PersistentVolume with a csi source; it is staged once, published for each pod, and unstaged after the last one",
+		"a driver gets the access mode, the type of file system, mount options, attributes and Secrets of a volume",
+		"a read-only claim is published read-only, and fsGroup applies to a volume that one node writes",
+		"a pod keeps its volume over the end of the agent and of the driver, and neither stages nor publishes it again",
+		"a volume that a driver cannot stage keeps its own pods waiting, with Kubernetes' words",
+	)
+	n := start(t)
+	d := n.mountDisks("--able", "STAGE_UNSTAGE_VOLUME,SINGLE_NODE_MULTI_WRITER")
+	d.tell("fail", "NodeStageVolume:vol-bad")
+	d.waitDriver()
+	n.apply("apiVersion: v1\nkind: Secret\nmetadata: {name: disk}\nstringData: {password: open}\n" + diskOf("good",
+		"    volumeAttributes: {color: red}\n    nodeStageSecretRef: {name: disk, namespace: default}\n    nodePublishSecretRef: {name: disk, namespace: default}\n") +
+		diskOf("bad", "") + "---\n" + holder("a", "claimName: good") + "---\n" + holder("b", "claimName: good, readOnly: true") + "---\n" + holder("bad", "claimName: bad"))
+	n.waitRunning("a")
+	n.waitRunning("b")
+	n.wait("bad", "it waits and says why", func(p *corev1.Pod) bool {
+		return p.Status.Reason == "FailedMount" && strings.Contains(p.Status.Message,
+			`MountVolume.MountDevice failed for volume "pv-bad" : rpc error: code = Internal desc = NodeStageVolume fails as it shall`)
+	})
+	if got := n.inside("a", "main", "echo hello >/disk/file && stat -c %g /disk/file"); got != "5000\n" {
+		t.Errorf("a writes for group %q, want 5000", got)
+	}
+	if got := n.inside("b", "main", "cat /disk/file; echo x 2>&1 >/disk/file || true"); !strings.HasPrefix(got, "hello\n") || !strings.Contains(got, "Read-only") {
+		t.Errorf("b reads %q, want what a wrote, and that it may write nothing", got)
+	}
+	const how = " vol-good mode=SINGLE_NODE_MULTI_WRITER fs=ext4 flags=noatime group= color=red secret:password=open"
+	d.wantHeard("NodeStageVolume"+how, 1)
+	d.wantHeard("NodePublishVolume"+how, 2)
+	d.wantHeard("NodePublishVolume"+how+" readonly", 1)
+
+	n.Kill()
+	d.Kill()
+	d.begin()
+	n.up()
+	d.tell("fail")
+	n.waitRunning("bad")
+	n.unmoved("a", "b")
+	if got := n.inside("b", "main", "cat /disk/file"); got != "hello\n" {
+		t.Errorf("then b reads %q", got)
+	}
+	d.wantHeard("NodeStageVolume vol-good", 1)
+	d.wantHeard("NodePublishVolume vol-good", 2)
+
+	n.deletePod("a", "")
+	d.wantHeard("NodeUnpublishVolume vol-good", 1)
+	d.wantHeard("NodeUnstageVolume", 0)
+	if got := n.inside("b", "main", "cat /disk/file"); got != "hello\n" {
+		t.Errorf("without a b reads %q", got)
+	}
+	n.deletePod("b", "")
+	n.eventually("the volume to be unstaged", func() bool { return len(d.heard("NodeUnstageVolume vol-good")) == 1 })
+	n.deletePod("bad", "")
+	n.eventually("nothing to be left", func() bool { return d.left() == "" })
 }

@@ -51,6 +51,8 @@ func (c storageCheck) persistentVolume(s *corev1.PersistentVolumeSpec, at *field
 		c.hostPath(s.HostPath, at.Child("hostPath"))
 	case s.NFS != nil:
 		c.nfs(s.NFS, at.Child("nfs"))
+	case s.CSI != nil:
+		c.csi(s.CSI, at.Child("csi"))
 	case s.Local != nil:
 		c.given(at.Child("local", "path"), s.Local.Path)
 		c.noBacksteps(at.Child("local", "path"), s.Local.Path)
@@ -58,17 +60,44 @@ func (c storageCheck) persistentVolume(s *corev1.PersistentVolumeSpec, at *field
 			c.refused(at.Child("local", "fsType"), "not supported by this node: it makes no file systems")
 		}
 	}
-	if s.PersistentVolumeSource != (corev1.PersistentVolumeSource{HostPath: s.HostPath, Local: s.Local, NFS: s.NFS}) {
-		c.refused(at, "not supported by this node: a volume has to be local, hostPath or nfs, there is no driver for another kind")
+	if s.PersistentVolumeSource != (corev1.PersistentVolumeSource{HostPath: s.HostPath, Local: s.Local, NFS: s.NFS, CSI: s.CSI}) {
+		c.refused(at, "not supported by this node: a volume has to be csi, local, hostPath or nfs, there is no driver for another kind")
 		return
 	}
-	c.exactlyOne(at, member{"hostPath", s.HostPath != nil}, member{"local", s.Local != nil}, member{"nfs", s.NFS != nil})
+	c.exactlyOne(at, member{"hostPath", s.HostPath != nil}, member{"local", s.Local != nil}, member{"nfs", s.NFS != nil},
+		member{"csi", s.CSI != nil})
 }
 
-// mountOptions wants them for nfs alone: anything on this machine is mounted already.
+// csi refuses what only the controller of a driver, or the growth of a volume, would need.
+func (c storageCheck) csi(s *corev1.CSIPersistentVolumeSource, at *field.Path) {
+	c.name(at.Child("driver"), s.Driver, csiDriverName)
+	c.given(at.Child("volumeHandle"), s.VolumeHandle)
+	for _, secret := range []secretMember{{"nodeStageSecretRef", s.NodeStageSecretRef}, {"nodePublishSecretRef", s.NodePublishSecretRef}} {
+		if secret.ref != nil {
+			c.given(at.Child(secret.name, "name"), secret.ref.Name)
+			c.given(at.Child(secret.name, "namespace"), secret.ref.Namespace)
+		}
+	}
+	for _, secret := range []secretMember{
+		{"controllerPublishSecretRef", s.ControllerPublishSecretRef}, {"controllerExpandSecretRef", s.ControllerExpandSecretRef},
+		{"nodeExpandSecretRef", s.NodeExpandSecretRef},
+	} {
+		if secret.ref != nil {
+			c.refused(at.Child(secret.name), "not supported by this node: it asks no controller, and has no driver grow a volume")
+		}
+	}
+}
+
+// secretMember is a field that names a Secret.
+type secretMember struct {
+	name string
+	ref  *corev1.SecretReference
+}
+
+// mountOptions wants them for nfs and csi alone: anything on this machine is mounted already.
 func (c storageCheck) mountOptions(s *corev1.PersistentVolumeSpec, at *field.Path) {
-	if len(s.MountOptions) > 0 && s.NFS == nil {
-		c.refused(at, "not supported by this node: they would hold for nfs only")
+	if len(s.MountOptions) > 0 && s.NFS == nil && s.CSI == nil {
+		c.refused(at, "not supported by this node: they would hold for nfs and csi only")
 	}
 	for i, option := range s.MountOptions {
 		if !fitOption.MatchString(option) {

@@ -1,0 +1,129 @@
+package csi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+
+	csiapi "github.com/container-storage-interface/spec/lib/go/csi"
+	corev1 "k8s.io/api/core/v1"
+
+	"nodal/node"
+)
+
+// Publish has the driver mount a volume for a pod. It waits until the volume is staged, and leaves one that the pod has.
+func (v *Volumes) Publish(ctx context.Context, p node.Publication) error {
+	source := p.Volume.Spec.CSI
+	info, err := v.driver(source.Driver)
+	if err != nil {
+		return fmt.Errorf("kubernetes.io/csi: mounter.SetUpAt failed to get CSI client: %w", err)
+	}
+	id, _ := node.CSIVolumeOf(p.Volume)
+	request := &csiapi.NodePublishVolumeRequest{
+		VolumeId: id.Handle, TargetPath: p.Path, Readonly: p.ReadOnly, VolumeContext: source.VolumeAttributes,
+		VolumeCapability: capability(p.Volume, info.Driver, p.Group),
+	}
+	if info.Driver.Can(node.StagesVolumes) {
+		release, err := v.staged(ctx, id)
+		if err != nil {
+			return err
+		}
+		defer release()
+		request.StagingTargetPath = filepath.Join(v.stageDir(id), stagedAt)
+	}
+	dir := filepath.Dir(p.Path)
+	if done, err := published(dir, p.Path); done || err != nil {
+		return err
+	}
+	if request.Secrets, err = v.secrets(refOf(source.NodePublishSecretRef)); err != nil {
+		return err
+	}
+	if err := prepare(dir, tag{id.Driver, id.Handle, p.Volume.Name, "Persistent"}); err != nil {
+		return err
+	}
+	err = v.call(ctx, info, "NodePublishVolume", func(ctx context.Context, c csiapi.NodeClient) error {
+		_, err := c.NodePublishVolume(ctx, request)
+		return err
+	})
+	if err == nil && !info.Driver.Can(node.MountsForGroup) {
+		err = p.Hand(p.Path)
+	}
+	if err != nil {
+		return err
+	}
+	return mark(dir, whole)
+}
+
+// published reports whether a driver has mounted a volume, and said so.
+func published(dir, at string) (bool, error) {
+	if _, ready, err := marked(dir); !ready || err != nil {
+		return false, err
+	}
+	return mounted(at)
+}
+
+// Unpublish has the driver take the volume of a directory from its pod.
+func (v *Volumes) Unpublish(ctx context.Context, path string) error {
+	dir := filepath.Dir(path)
+	t, err := readTag(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // no driver was asked
+	}
+	if err != nil {
+		return err
+	}
+	info, err := v.driver(t.Driver)
+	if err != nil {
+		return fmt.Errorf("kubernetes.io/csi: Unmounter.TearDownAt failed to get CSI client: %w", err)
+	}
+	if err := mark(dir, 0); err != nil {
+		return err
+	}
+	err = v.call(ctx, info, "NodeUnpublishVolume", func(ctx context.Context, c csiapi.NodeClient) error {
+		_, err := c.NodeUnpublishVolume(ctx, &csiapi.NodeUnpublishVolumeRequest{VolumeId: t.Handle, TargetPath: path})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return remove(dir, path)
+}
+
+// capability says how a volume is used.
+func capability(pv *corev1.PersistentVolume, driver *node.CSIDriver, group *int64) *csiapi.VolumeCapability {
+	mount := &csiapi.VolumeCapability_MountVolume{FsType: pv.Spec.CSI.FSType, MountFlags: pv.Spec.MountOptions}
+	if group != nil && driver.Can(node.MountsForGroup) {
+		mount.VolumeMountGroup = strconv.FormatInt(*group, 10)
+	}
+	return &csiapi.VolumeCapability{
+		AccessType: &csiapi.VolumeCapability_Mount{Mount: mount},
+		AccessMode: &csiapi.VolumeCapability_AccessMode{Mode: accessMode(pv, driver.Can(node.TellsWriters))},
+	}
+}
+
+// accessMode returns the first mode of a volume in the words of CSI.
+func accessMode(pv *corev1.PersistentVolume, tellsWriters bool) csiapi.VolumeCapability_AccessMode_Mode {
+	mode := corev1.ReadWriteOnce
+	if len(pv.Spec.AccessModes) > 0 {
+		mode = pv.Spec.AccessModes[0]
+	}
+	switch {
+	case mode == corev1.ReadOnlyMany:
+		return csiapi.VolumeCapability_AccessMode_MULTI_NODE_READER_ONLY
+	case mode == corev1.ReadWriteMany:
+		return csiapi.VolumeCapability_AccessMode_MULTI_NODE_MULTI_WRITER
+	case tellsWriters:
+		return csiapi.VolumeCapability_AccessMode_SINGLE_NODE_MULTI_WRITER
+	}
+	return csiapi.VolumeCapability_AccessMode_SINGLE_NODE_WRITER
+}
+
+func refOf(ref *corev1.SecretReference) (namespace, name string) {
+	if ref == nil {
+		return "", ""
+	}
+	return ref.Namespace, ref.Name
+}

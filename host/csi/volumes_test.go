@@ -1,0 +1,220 @@
+package csi
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	csiapi "github.com/container-storage-interface/spec/lib/go/csi"
+	"golang.org/x/sys/unix"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"nodal/node"
+)
+
+// call notes a call, does what it does, and returns its error.
+func (f *fake) call(name, path string) error {
+	f.called = append(f.called, name)
+	if f.do != nil {
+		f.do(name, path)
+	}
+	return f.fails[name]
+}
+
+func (f *fake) NodeStageVolume(_ context.Context, r *csiapi.NodeStageVolumeRequest) (*csiapi.NodeStageVolumeResponse, error) {
+	return &csiapi.NodeStageVolumeResponse{}, f.call("stage", r.GetStagingTargetPath())
+}
+
+func (f *fake) NodeUnstageVolume(_ context.Context, r *csiapi.NodeUnstageVolumeRequest) (*csiapi.NodeUnstageVolumeResponse, error) {
+	return &csiapi.NodeUnstageVolumeResponse{}, f.call("unstage", r.GetStagingTargetPath())
+}
+
+func (f *fake) NodePublishVolume(_ context.Context, r *csiapi.NodePublishVolumeRequest) (*csiapi.NodePublishVolumeResponse, error) {
+	return &csiapi.NodePublishVolumeResponse{}, f.call("publish", r.GetTargetPath())
+}
+
+func (f *fake) NodeUnpublishVolume(_ context.Context, r *csiapi.NodeUnpublishVolumeRequest) (*csiapi.NodeUnpublishVolumeResponse, error) {
+	return &csiapi.NodeUnpublishVolumeResponse{}, f.call("unpublish", r.GetTargetPath())
+}
+
+// bench is a node with one driver, which mounts file systems in memory.
+type bench struct {
+	t *testing.T
+	*Volumes
+	*fake
+	pv  *corev1.PersistentVolume
+	pub node.Publication
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("mounts need root")
+	}
+	f := &fake{name: "disk", fails: map[string]error{}}
+	f.do = func(call, path string) {
+		switch call {
+		case "stage", "publish":
+			if err := errors.Join(os.MkdirAll(path, 0o750), unix.Mount("tmpfs", path, "tmpfs", 0, "size=4k")); err != nil {
+				t.Error(err)
+			}
+		default:
+			for unix.Unmount(path, 0) == nil { // all of them
+			}
+		}
+	}
+	at := serve(t, f)
+	pv := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "pv"}}
+	pv.Spec.CSI = &corev1.CSIPersistentVolumeSource{Driver: "disk", VolumeHandle: "a/../b"}
+	root := t.TempDir()
+	t.Cleanup(func() {
+		_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && d.IsDir() {
+				_ = unix.Unmount(path, unix.MNT_DETACH)
+			}
+			return nil
+		})
+	})
+	b := &bench{t: t, fake: f, pv: pv, pub: node.Publication{
+		Volume: pv, Path: filepath.Join(root, "pods/u1/volumes/kubernetes.io~csi/pv/mount"), Hand: func(string) error { return nil },
+	}}
+	b.Volumes = New(Config{
+		Dir: filepath.Join(root, "plugins"), Pods: filepath.Join(root, "pods"),
+		Driver: func(name string) (node.Plugin, bool) {
+			info := node.PluginInfo{Name: name, Endpoint: at, Driver: &node.CSIDriver{Capabilities: []string{node.StagesVolumes}}}
+			return node.Plugin{Info: info}, name == "disk"
+		},
+	})
+	return b
+}
+
+// again is the next agent.
+func (b *bench) again() { b.Volumes = New(b.Config) }
+
+func (b *bench) stage() error   { return b.Stage(b.t.Context(), b.pv, nil) }
+func (b *bench) publish() error { return b.Publish(b.t.Context(), b.pub) }
+func (b *bench) unstage() error {
+	id, _ := node.CSIVolumeOf(b.pv)
+	return b.Unstage(b.t.Context(), id)
+}
+func (b *bench) unpublish() error { return b.Unpublish(b.t.Context(), b.pub.Path) }
+
+func TestVolumesGoOnWhereACrashHasLeftThem(t *testing.T) {
+	bad := errors.New("bad")
+	for _, c := range []struct {
+		name string
+		do   func(b *bench) error
+		want string // calls in order, by their first letters; capital: unpublish, unstage
+		err  string
+	}{
+		{"all of it", func(b *bench) error {
+			return errors.Join(b.stage(), b.publish(), b.unpublish(), b.unstage())
+		}, "spPS", ""},
+		{"nothing is done twice", func(b *bench) error {
+			return errors.Join(b.stage(), b.stage(), b.publish(), b.publish(), b.unpublish(), b.unpublish(), b.unstage(), b.unstage())
+		}, "spPS", ""},
+		{"the next agent finds it", func(b *bench) error {
+			err := errors.Join(b.stage(), b.publish())
+			b.again()
+			return errors.Join(err, b.stage(), b.publish(), b.unpublish(), b.unstage())
+		}, "spPS", ""},
+		{"a stage that fails after its effect is repeated", func(b *bench) error {
+			b.fails["stage"] = bad
+			if b.stage() == nil {
+				t.Error("it does not fail")
+			}
+			b.again()
+			delete(b.fails, "stage")
+			return errors.Join(b.stage(), b.publish(), b.unpublish(), b.unstage())
+		}, "sspPS", ""},
+		{"and so is a publication", func(b *bench) error {
+			b.fails["publish"] = bad
+			if err := errors.Join(b.stage()); err != nil || b.publish() == nil {
+				t.Error("it does not fail")
+			}
+			b.again()
+			delete(b.fails, "publish")
+			return errors.Join(b.publish(), b.unpublish(), b.unstage())
+		}, "sppPS", ""},
+		{"what a pod has is not unstaged", func(b *bench) error {
+			err := errors.Join(b.stage(), b.publish())
+			b.again()
+			return errors.Join(err, b.unstage())
+		}, "sp", "a pod still has it, at u1/volumes/kubernetes.io~csi/pv"},
+		{"what cannot be staged is not published", func(b *bench) error {
+			b.fails["stage"] = bad
+			return errors.Join(b.stage(), b.publish())
+		}, "s", `MountVolume.MountDevice failed for volume "pv" : rpc error: code = Unknown desc = bad`},
+		{"a driver that leaves its mount", func(b *bench) error {
+			err := errors.Join(b.stage(), b.publish())
+			b.do = nil
+			return errors.Join(err, b.unpublish())
+		}, "spP", "something is still mounted"},
+		{"a driver that is away", func(b *bench) error {
+			b.pv.Spec.CSI.Driver = "other"
+			return errors.Join(b.stage(), b.publish())
+		}, "", "driver name other not found in the list of registered CSI drivers"},
+	} {
+		b := newBench(t)
+		err := c.do(b)
+		if c.err == "" && err != nil || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
+			t.Errorf("%s: got %v, want %q", c.name, err, c.err)
+		}
+		letters := map[string]string{"stage": "s", "publish": "p", "unpublish": "P", "unstage": "S"}
+		got := ""
+		for _, call := range b.called {
+			got += letters[call]
+		}
+		if got != c.want {
+			t.Errorf("%s: the driver has heard %q, want %q", c.name, got, c.want)
+		}
+		if c.err != "" {
+			continue
+		}
+		var left []string
+		_ = filepath.WalkDir(filepath.Dir(b.Dir), func(path string, d fs.DirEntry, _ error) error {
+			if d.Name() == tagName || d.Name() == stagedAt || d.Name() == "mount" {
+				left = append(left, path)
+			}
+			return nil
+		})
+		if len(left) > 0 || len(b.Known()) > 0 {
+			t.Errorf("%s: left are %q and %v", c.name, left, b.Known())
+		}
+	}
+}
+
+func TestAccessModesAreToldInTheWordsOfCSI(t *testing.T) {
+	for _, c := range []struct {
+		mode  corev1.PersistentVolumeAccessMode
+		tells bool
+		want  string
+	}{
+		{corev1.ReadWriteOnce, false, "SINGLE_NODE_WRITER"},
+		{corev1.ReadWriteOnce, true, "SINGLE_NODE_MULTI_WRITER"},
+		{corev1.ReadOnlyMany, true, "MULTI_NODE_READER_ONLY"},
+		{corev1.ReadWriteMany, true, "MULTI_NODE_MULTI_WRITER"},
+	} {
+		pv := &corev1.PersistentVolume{Spec: corev1.PersistentVolumeSpec{AccessModes: []corev1.PersistentVolumeAccessMode{c.mode}}}
+		if got := accessMode(pv, c.tells).String(); got != c.want {
+			t.Errorf("%s, of a driver that tells writers: %t: got %s, want %s", c.mode, c.tells, got, c.want)
+		}
+	}
+}
+
+func TestADriverMountsForTheGroupIfItCan(t *testing.T) {
+	gid, pv := int64(5000), &corev1.PersistentVolume{Spec: corev1.PersistentVolumeSpec{}}
+	pv.Spec.CSI = &corev1.CSIPersistentVolumeSource{}
+	for _, able := range [][]string{nil, {node.MountsForGroup}} {
+		got := capability(pv, &node.CSIDriver{Capabilities: able}, &gid).GetMount().GetVolumeMountGroup()
+		if (got == "5000") != slices.Contains(able, node.MountsForGroup) {
+			t.Errorf("a driver that can %q is told of group %q", able, got)
+		}
+	}
+}

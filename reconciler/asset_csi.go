@@ -1,0 +1,104 @@
+package reconciler
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"nodal/node"
+	"nodal/node/store"
+	"nodal/reconciler/decide"
+)
+
+// StagedVolumes are the volumes of CSI drivers on the node. Each call may be repeated.
+type StagedVolumes interface {
+	// Known returns the volumes that were staged, or that a former agent may have left.
+	Known() []node.CSIVolume
+	// Look shows what is there of a volume.
+	Look(ctx context.Context, id node.CSIVolume) (node.Staged, error)
+	// Stage has the driver make a volume ready. It leaves one that is.
+	Stage(ctx context.Context, volume *corev1.PersistentVolume, group *int64) error
+	// Unstage has the driver take a volume away. It refuses one that a pod still has.
+	Unstage(ctx context.Context, id node.CSIVolume) error
+}
+
+// CSIVolumes are the volumes of CSI drivers, which are staged on the node before pods get them. uses returns the
+// volumes that a pod mounts, and the board has the drivers.
+func CSIVolumes(
+	uses func(*node.Pod) []*corev1.PersistentVolume, board *store.Plugins, volumes StagedVolumes,
+) KindOf[node.StagedWish, node.Staged] {
+	return KindOf[node.StagedWish, node.Staged]{
+		Name: "CSIVolume", OfPods: true, Board: board, Plan: decide.CSIVolume,
+		Wanted: func(pods iter.Seq[*node.Pod]) []Wanted[node.StagedWish] {
+			return wantedStaged(pods, uses, board, volumes.Known())
+		},
+		Look: func(ctx context.Context, want node.StagedWish) (node.Staged, error) {
+			return volumes.Look(ctx, want.ID)
+		},
+		Do: func(ctx context.Context, action node.Action) error {
+			switch action := action.(type) {
+			case node.StageVolume:
+				return volumes.Stage(ctx, action.Volume, action.Group)
+			case node.UnstageVolume:
+				return volumes.Unstage(ctx, action.Volume)
+			}
+			return fmt.Errorf("%s: CSI volumes have no such action: %w", action, node.ErrUnsupported)
+		},
+	}
+}
+
+// wantedStaged derives the volumes that have to be staged from the pods, and adds those that are there.
+func wantedStaged(
+	pods iter.Seq[*node.Pod], uses func(*node.Pod) []*corev1.PersistentVolume, board *store.Plugins, known []node.CSIVolume,
+) (wanted []Wanted[node.StagedWish]) {
+	at := map[node.CSIVolume]int{}
+	add := func(id node.CSIVolume) *Wanted[node.StagedWish] {
+		i, ok := at[id]
+		if !ok {
+			i = len(wanted)
+			driver, _ := board.Driver(id.Driver)
+			wish := node.StagedWish{ID: id, Stages: driver.Info.Driver.Can(node.StagesVolumes)}
+			at[id], wanted = i, append(wanted, Wanted[node.StagedWish]{Name: id.Driver + "/" + id.Handle, Want: wish})
+		}
+		return &wanted[i]
+	}
+	for _, id := range known {
+		add(id)
+	}
+	for pod := range pods {
+		for _, volume := range uses(pod) {
+			id, ok := node.CSIVolumeOf(volume)
+			if !ok {
+				continue
+			}
+			w := add(id)
+			if w.Want.Volume == nil {
+				w.Want.Volume, w.Want.Group = volume, node.FSGroup(pod.Object)
+			}
+			w.Users = append(w.Users, pod.Key())
+		}
+	}
+	return wanted
+}
+
+// VolumesOf returns the question which PersistentVolumes a pod mounts.
+func VolumesOf(s *store.Store) func(*node.Pod) []*corev1.PersistentVolume {
+	return func(pod *node.Pod) (volumes []*corev1.PersistentVolume) {
+		for v := range node.MountedVolumes(&pod.Object.Spec) {
+			name, ok := node.ClaimName(pod.Object, v)
+			if !ok {
+				continue
+			}
+			claim, ok := s.Object(node.ObjectRef{Kind: node.PersistentVolumeClaim, Namespace: pod.Object.Namespace, Name: name})
+			if !ok || claim.Claim().Status.Phase != corev1.ClaimBound {
+				continue
+			}
+			if volume, ok := s.Object(node.ObjectRef{Kind: node.PersistentVolume, Name: claim.Claim().Spec.VolumeName}); ok {
+				volumes = append(volumes, volume.Volume())
+			}
+		}
+		return volumes
+	}
+}
