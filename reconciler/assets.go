@@ -129,7 +129,7 @@ func (l *Loop) dropAsset(t *Tended) {
 	for _, target := range t.targets() {
 		t.cancels[target]()
 	}
-	if t.Idle() {
+	if t.Idle() && l.tended[t.asset.Key] == t { // a look may end after another track has taken its place
 		delete(l.tended, t.asset.Key)
 		delete(l.untended, t.asset.Key)
 		l.due.set(time.Time{}, t.asset.Key)

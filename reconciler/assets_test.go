@@ -141,6 +141,19 @@ func TestAnAssetStaysUntilNothingIsInFlight(t *testing.T) {
 	}
 }
 
+func TestALateLookAtAnAssetLeavesTheTrackThatTookItsPlace(t *testing.T) {
+	l, a, _ := tending(released())
+	l.FinishAsset(a, Outcome{Action: removeReleased, Now: noon})
+	l.find(a)
+	l.dropAsset(a)
+	next := &Tended{AssetTrack: NewAssetTrack(files, released()), cancels: map[string]func(){}}
+	l.tended[next.asset.Key], l.untended[next.asset.Key] = next, true
+	l.Found(a, AssetSighting{Began: l.Stamp(), Look: true}, noon)
+	if all := l.Assets(); len(all) != 1 || all[0] != next {
+		t.Errorf("%v is followed, want the asset that is wanted now", all)
+	}
+}
+
 // probeBoard is a board that shows nothing but that it has changed.
 type probeBoard struct {
 	revision int64
