@@ -55,7 +55,9 @@ func open(ctx context.Context, o Options, f facts) (memory, error) {
 		Dir: cfg.Dirs.LocalVolumes(), NewUID: uuid.NewUUID,
 	}
 	board := store.NewPlugins(node.CSIPlugin)
-	drivers := csi.New(csi.Config{Dir: cfg.Dirs.Staging(), Pods: cfg.Dirs.Pods(), Driver: board.Driver, Secret: s.Store.Object})
+	drivers := csi.New(csi.Config{
+		Dir: cfg.Dirs.Staging(), Pods: cfg.Dirs.Pods(), Driver: board.Driver, Secret: s.Store.Object, Called: counts.CSICalled,
+	})
 	volumes := volume.New(volume.Config{
 		Pods: cfg.Dirs.Pods(), Local: keeper.Dir, Objects: s.Store, CSI: drivers,
 		Allocatable: func() corev1.ResourceList { return f.offers.Read().Allocatable }, Swept: counts.Swept,

@@ -32,6 +32,7 @@ type Agent struct {
 	config    prometheus.Gauge
 	resources resourceCounts
 	devices   deviceCounts
+	csi       *prometheus.HistogramVec
 	views     func() ([]store.View, int64)
 	cluster   atomic.Bool // the node is a member of one
 }
@@ -42,7 +43,7 @@ func NewAgent(nodeName string, cgroups int, views func() ([]store.View, int64)) 
 		registry: prometheus.NewRegistry(), began: time.Now(), calls: newCallCounts(), requests: newRequestCounts(), pods: newPodCounts(), views: views,
 		starts: newStartCounts(), admitted: newAdmitCounts(), work: newWorkCounts(), images: newImageCounts(),
 		actions: newActionCounts(), volumes: newVolumeCounts(views), resizes: newResizeCounts(views),
-		resources: newResourceCounts(), devices: newDeviceCounts(),
+		resources: newResourceCounts(), devices: newDeviceCounts(), csi: newCSICounts(),
 		config: gauged("node_config_error", "1 while the configuration files are rejected, 0 otherwise."),
 	}
 	name := gaugeVec("node_name", "The node's name. The count is always 1.", "node")
@@ -54,7 +55,7 @@ func NewAgent(nodeName string, cgroups int, views func() ([]store.View, int64)) 
 		a.calls.total, a.calls.failed, a.calls.took, a.calls.sandboxTook, a.calls.sandboxFailed,
 		a.requests.total, a.requests.took, a.requests.inFlight,
 		a.pods.started, a.pods.startFailed, a.pods.containers, a.pods.took, a.starts.whole, a.starts.own,
-		a.config, newStages(views, &a.cluster), a.devices.registered, a.devices.took,
+		a.config, newStages(views, &a.cluster), a.devices.registered, a.devices.took, a.csi,
 	)
 	a.registry.MustRegister(a.admitted.all()...)
 	a.registry.MustRegister(a.work.all()...)

@@ -50,6 +50,7 @@ func busyAgent() *Agent {
 	a.HasPlugins("sha256:00")
 	a.DevicesRegistered("example.com/gpu")
 	a.DevicesAllocated("example.com/gpu", time.Second)
+	a.CSICalled("disk.example.com", "NodeStageVolume", nil, time.Second)
 	a.AskedPlugin("helper", time.Second, errBroken)
 	a.Plugins(func() []node.Plugin { return []node.Plugin{{Socket: node.PluginSocket{Name: "x.sock"}}} }, func(name string) string { return "/" + name })
 	return a

@@ -1,0 +1,102 @@
+package volume
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"nodal/node"
+)
+
+// drivers note what is asked of them.
+type drivers struct {
+	calls []string
+	fails error
+	then  func()
+}
+
+func (d *drivers) Publish(_ context.Context, p node.Publication) error {
+	d.calls = append(d.calls, "publish "+p.Path)
+	return errors.Join(d.fails, os.MkdirAll(p.Path, 0o750))
+}
+
+func (d *drivers) Unpublish(_ context.Context, path string) error {
+	d.calls = append(d.calls, "unpublish "+path)
+	if d.then != nil {
+		d.then()
+	}
+	return d.fails
+}
+
+// driven is a bench with drivers, a pod with a volume of theirs, and the place of that.
+func driven(t *testing.T) (*bench, *drivers, *node.Pod, string) {
+	t.Helper()
+	b, d := newBench(t), &drivers{}
+	b.CSI = d
+	b.bound(corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "disk", VolumeHandle: "h"}}, false)
+	p := pod(fromClaim())
+	at := b.setUp(p)
+	if want := filepath.Join(b.Pods, "u1/volumes/kubernetes.io~csi/disk/mount"); at != want || !slices.Equal(d.calls, []string{"publish " + want}) {
+		t.Fatalf("the volume lies at %s and %q was asked, want it published at %s", at, d.calls, want)
+	}
+	d.calls = nil
+	return b, d, p, at
+}
+
+func TestADriverTakesItsVolumeBeforeTheDirectoryGoes(t *testing.T) {
+	b, d, _, at := driven(t)
+	d.fails = errors.New("it does not answer")
+	if err := b.TearDown(t.Context(), "u1"); err == nil || !strings.Contains(err.Error(), `UnmountVolume.TearDown failed for volume "disk" : it does not answer`) || !exists(at) {
+		t.Errorf("got %v, and the volume is there: %t", err, exists(at))
+	}
+	d.fails = nil
+	if err := b.TearDown(t.Context(), "u1"); err != nil || exists(at) {
+		t.Errorf("got %v, and the volume is there: %t", err, exists(at))
+	}
+	if want := []string{"unpublish " + at, "unpublish " + at}; !slices.Equal(d.calls, want) {
+		t.Errorf("the driver was asked %q, want %q", d.calls, want)
+	}
+}
+
+func TestASweepHasDriversTakeTheirVolumesByTheirNames(t *testing.T) {
+	b, d, p, at := driven(t)
+	d.then = func() {
+		if err := b.SetUp(t.Context(), p, "v"); err == nil || !strings.Contains(err.Error(), "is being taken away") {
+			t.Errorf("meanwhile it is laid out: %v", err)
+		}
+	}
+	if err := b.Sweep(t.Context(), keepNone); err != nil || exists(filepath.Join(b.Pods, "u1")) || !slices.Equal(d.calls, []string{"unpublish " + at}) {
+		t.Errorf("got %v, and %q was asked", err, d.calls)
+	}
+	d.then = nil
+	if err := b.SetUp(t.Context(), p, "v"); err != nil {
+		t.Errorf("a pod of the same UID that comes back: %v", err)
+	}
+}
+
+func TestADriverThatFailsKeepsWhatASweepWouldTake(t *testing.T) {
+	b, d, _, at := driven(t)
+	d.fails = errors.New("it does not answer")
+	if err := b.Sweep(t.Context(), func(types.UID) bool { return false }); err == nil || !exists(at) {
+		t.Errorf("got %v, and the volume is there: %t", err, exists(at))
+	}
+	d.fails = nil
+}
+
+func TestVolumesOfAClustersDriversAreRefused(t *testing.T) {
+	b := newBench(t)
+	b.CSI = &drivers{}
+	v := b.bound(corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "disk", VolumeHandle: "h"}}, false)
+	v.Annotations = map[string]string{node.AnnotationFrom: node.Cluster}
+	b.post(node.NewObject(v))
+	if err := b.SetUp(t.Context(), pod(fromClaim()), "v"); err == nil || !strings.Contains(err.Error(), "VolumeAttachment") {
+		t.Errorf("got %v, want it refused", err)
+	}
+}
