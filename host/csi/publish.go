@@ -14,8 +14,13 @@ import (
 	"nodal/node"
 )
 
-// Publish has the driver mount a volume for a pod. It waits until the volume is staged, and leaves one that the pod has.
+// Publish has the driver mount a volume for a pod. It leaves one that the pod has, and else waits until the volume is
+// staged.
 func (v *Volumes) Publish(ctx context.Context, p node.Publication) error {
+	dir := filepath.Dir(p.Path)
+	if done, err := published(dir, p.Path); done || err != nil {
+		return err // also while the driver is away
+	}
 	source := p.Volume.Spec.CSI
 	info, err := v.driver(source.Driver)
 	if err != nil {
@@ -33,10 +38,6 @@ func (v *Volumes) Publish(ctx context.Context, p node.Publication) error {
 		}
 		defer release()
 		request.StagingTargetPath = filepath.Join(v.stageDir(id), stagedAt)
-	}
-	dir := filepath.Dir(p.Path)
-	if done, err := published(dir, p.Path); done || err != nil {
-		return err
 	}
 	if request.Secrets, err = v.secrets(refOf(source.NodePublishSecretRef)); err != nil {
 		return err

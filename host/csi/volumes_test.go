@@ -124,6 +124,15 @@ func TestVolumesGoOnWhereACrashHasLeftThem(t *testing.T) {
 			b.again()
 			return errors.Join(err, b.stage(), b.publish(), b.unpublish(), b.unstage())
 		}, "spPS", ""},
+		{"a pod that has its volume needs no driver", func(b *bench) error {
+			err := errors.Join(b.stage(), b.publish())
+			there := b.Driver
+			b.Driver = func(string) (node.Plugin, bool) { return node.Plugin{}, false }
+			b.again()
+			err = errors.Join(err, b.publish())
+			b.Driver = there
+			return errors.Join(err, b.unpublish(), b.unstage())
+		}, "spPS", ""},
 		{"a stage that fails after its effect is repeated", func(b *bench) error {
 			b.fails["stage"] = bad
 			if b.stage() == nil {
