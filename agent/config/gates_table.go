@@ -29,7 +29,7 @@ const (
 	noDevices   = "devices of resource claims are not given to containers"
 	notWindows  = "this kubelet runs on Linux"
 	anyOption   = "the option itself decides, whether its gate is on or not"
-	noCSI       = "there are no CSI drivers on this node"
+	noCSI       = "CSI drivers stage and publish volumes here and are asked for nothing else"
 	inClusterIn = "the clients of this node's cluster speak protobuf and JSON"
 )
 
