@@ -83,9 +83,12 @@ func build(o Options, f facts, m memory, r runtime, guard *auth.Authenticator) (
 	if p.plugins, err = openPlugins(o, m.plugins); err != nil {
 		return p, err
 	}
-	if p.devices, err = device.Open(device.Config{Dir: cfg.Dirs.DevicePlugins(), Board: f.devices, Log: o.Log, Counts: m.counts}); err != nil {
+	if p.devices, err = device.Open(device.Config{
+		Dir: cfg.Dirs.DevicePlugins(), RegistryDir: cfg.Dirs.Plugins(), Registry: p.plugins.Board, Board: f.devices, Log: o.Log, Counts: m.counts,
+	}); err != nil {
 		return p, err
 	}
+	p.plugins.Board.Serve(device.Kind, p.devices.Check)
 	m.counts.Plugins(p.plugins.Board.List, func(name string) string { return filepath.Join(cfg.Dirs.Plugins(), name) })
 	m.counts.Resizing(func(v store.View) bool { return status.Resizing(p.site, v.Slot, v.Got) })
 	p.prober = probe.New(probe.Config{Exec: r.streams, Tell: report})

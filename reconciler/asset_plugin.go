@@ -54,7 +54,7 @@ func wantedPlugins(board *store.Plugins) (wanted []Wanted[node.PluginWish]) {
 	for _, p := range all {
 		wish := node.PluginWish{Socket: p.Socket, Gone: p.Gone}
 		if p.Connected {
-			wish.Answer = decide.PluginAnswer(p, all, board.Serves)
+			wish.Answer = decide.PluginAnswer(p, all, board.Check)
 		}
 		wanted = append(wanted, Wanted[node.PluginWish]{Name: p.Socket.Name + " " + p.Socket.Birth, Want: wish})
 	}

@@ -1,6 +1,7 @@
 // Package device talks to the plugins of devices, which speak Kubernetes' deviceplugin v1beta1.
 //
 //	plugin ── Register ──▶ kubelet.sock ──▶ a link to the plugin's own socket
+//	plugin ── the registry (host/plugin) ──▶ board of plugins ──▶ the same
 //	link ── GetDevicePluginOptions, ListAndWatch ──▶ board: which devices there are
 //	reconciler ── Prefer, Allocate, PreStart ──▶ link ──▶ what a container needs to have its devices
 //

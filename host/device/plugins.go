@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -32,12 +33,14 @@ type Counts interface {
 	DevicesAllocated(resource string, took time.Duration)
 }
 
-// Config describes the directory of plugins.
+// Config describes the directory of plugins, and the registry in which some register instead.
 type Config struct {
-	Dir    string
-	Board  *store.Devices
-	Log    *slog.Logger
-	Counts Counts
+	Dir         string
+	RegistryDir string
+	Registry    *store.Plugins
+	Board       *store.Devices
+	Log         *slog.Logger
+	Counts      Counts
 }
 
 // Plugins are the plugins of devices.
@@ -59,38 +62,42 @@ func Open(c Config) (*Plugins, error) {
 	return &Plugins{Config: c, links: map[corev1.ResourceName]*link{}}, nil
 }
 
-// greet links up with a plugin that serves a resource at a socket of the directory. The plugin that served it before
+// greet links up with a plugin that serves a resource at a socket of a directory. The plugin that served it before
 // is let go.
-func (p *Plugins) greet(ctx context.Context, resource corev1.ResourceName, socket string) error {
+func (p *Plugins) greet(ctx context.Context, resource corev1.ResourceName, dir, socket string) (*link, error) {
 	ctx, cancel := context.WithTimeout(ctx, greetDeadline)
 	defer cancel()
-	l, err := dial(ctx, p.Dir, socket)
+	l, err := dial(ctx, dir, socket)
 	if err != nil {
-		return fmt.Errorf("device plugin of %s at %s: %w", resource, socket, err)
+		return nil, fmt.Errorf("device plugin of %s at %s: %w", resource, socket, err)
 	}
 	l.resource = resource
+	at := socket
+	if dir != p.Dir {
+		at = filepath.Join(dir, socket)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if former := p.links[resource]; former != nil {
 		former.close()
 	} else if len(p.links) >= mostResources {
 		l.close()
-		return fmt.Errorf("device plugin of %s at %s: %d resources have plugins already", resource, socket, mostResources)
+		return nil, fmt.Errorf("device plugin of %s at %s: %d resources have plugins already", resource, socket, mostResources)
 	}
 	p.links[resource] = l
 	if p.Counts != nil {
 		p.Counts.DevicesRegistered(string(resource))
 	}
-	p.Board.Registered(resource, socket, l.preStart, time.Now())
+	p.Board.Registered(resource, at, l.preStart, time.Now())
 	if err := p.remember(time.Now()); err != nil {
 		p.Log.Warn("the next agent will not know of a resource until its plugin has registered", "resource", resource, "err", err)
 	}
-	p.Log.Info("a device plugin has registered", "resource", resource, "socket", socket)
+	p.Log.Info("a device plugin has registered", "resource", resource, "socket", at)
 	go func() {
 		err := l.watch(func(devices []node.Device) { p.listed(l, devices) })
 		p.lost(l, err)
 	}()
-	return nil
+	return l, nil
 }
 
 // listed notes the devices of a plugin, unless another has taken its place.

@@ -116,8 +116,14 @@ func newBench(t *testing.T) *bench {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	p, err := Open(Config{Dir: dir, Board: store.NewDevices(), Log: slog.New(slog.DiscardHandler)})
+	p, err := Open(Config{
+		Dir: dir, RegistryDir: filepath.Join(dir, "registry"), Registry: store.NewPlugins(), Board: store.NewDevices(),
+		Log: slog.New(slog.DiscardHandler),
+	})
 	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(p.RegistryDir, 0o750); err != nil {
 		t.Fatal(err)
 	}
 	b := &bench{Plugins: p, t: t}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc"
@@ -28,6 +29,11 @@ const lookEvery = 10 * time.Second
 // Run serves the socket on which plugins register, until the context ends. It removes the sockets of plugins first.
 func (p *Plugins) Run(ctx context.Context) {
 	defer p.end()
+	var group sync.WaitGroup
+	defer group.Wait()
+	if p.Registry != nil {
+		group.Go(func() { p.follow(ctx) })
+	}
 	fault := ""
 	for ctx.Err() == nil {
 		err := p.serve(ctx)
@@ -121,7 +127,7 @@ func (r *registration) Register(ctx context.Context, asked *deviceapi.RegisterRe
 		r.plugins.Log.Warn("a device plugin is refused", "err", err)
 		return nil, grpcstatus.Error(codes.InvalidArgument, err.Error())
 	}
-	if err := r.plugins.greet(ctx, resource, asked.GetEndpoint()); err != nil {
+	if _, err := r.plugins.greet(ctx, resource, r.plugins.Dir, asked.GetEndpoint()); err != nil {
 		r.plugins.Log.Warn("a device plugin is not used", "err", err)
 		return nil, grpcstatus.Error(codes.Unavailable, err.Error())
 	}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -13,7 +14,7 @@ import (
 // decides by it what is done. A part that uses plugins reads the registered ones of its type, and reads again when
 // the board rings.
 type Plugins struct {
-	served []string // types
+	served map[string]func(node.PluginInfo) error // what is wrong with a plugin, by type
 
 	mu       sync.RWMutex
 	known    map[node.PluginSocket]*node.Plugin
@@ -24,11 +25,24 @@ type Plugins struct {
 
 // NewPlugins returns a board without plugins, of a node that serves these types.
 func NewPlugins(served ...string) *Plugins {
-	return &Plugins{served: served, known: map[node.PluginSocket]*node.Plugin{}}
+	b := &Plugins{served: map[string]func(node.PluginInfo) error{}, known: map[node.PluginSocket]*node.Plugin{}}
+	for _, kind := range served {
+		b.Serve(kind, func(node.PluginInfo) error { return nil })
+	}
+	return b
 }
 
-// Serves reports whether plugins of a type are registered.
-func (b *Plugins) Serves(kind string) bool { return slices.Contains(b.served, kind) }
+// Serve has plugins of a type registered if a check finds nothing wrong with them. It is called before the board is used.
+func (b *Plugins) Serve(kind string, check func(node.PluginInfo) error) { b.served[kind] = check }
+
+// Check returns why a plugin is not registered, or nil.
+func (b *Plugins) Check(info node.PluginInfo) error {
+	check, ok := b.served[info.Type]
+	if !ok {
+		return fmt.Errorf("plugin type %q is not served by this node", info.Type)
+	}
+	return check(info)
+}
 
 // Found says which sockets there are now. The others are gone.
 func (b *Plugins) Found(sockets []node.PluginSocket, at time.Time) {

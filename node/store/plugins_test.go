@@ -46,7 +46,7 @@ func TestBoardOfPluginsRingsForNewsAlone(t *testing.T) {
 	if all := b.List(); len(all) != 1 || all[0].Socket != second || all[0].Connected {
 		t.Errorf("the board shows %+v, want the second socket alone", all)
 	}
-	if !b.Serves("CSIPlugin") || b.Serves("DRAPlugin") {
+	if b.Check(info) != nil || b.Check(node.PluginInfo{Type: "DRAPlugin"}) == nil {
 		t.Error("the board serves other types than it was told")
 	}
 }

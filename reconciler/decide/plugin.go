@@ -30,15 +30,15 @@ func RegisteredPlugin(in Asset[node.PluginWish, node.Plugin]) (p Plan) {
 
 // PluginAnswer decides what a plugin has to hear, among all that are known. The first of two with one name has it as
 // long as its connection stands.
-func PluginAnswer(p node.Plugin, all []node.Plugin, serves func(kind string) bool) node.PluginAnswer {
+func PluginAnswer(p node.Plugin, all []node.Plugin, check func(node.PluginInfo) error) node.PluginAnswer {
 	for _, o := range all {
 		same := o.Info.Type == p.Info.Type && o.Info.Name == p.Info.Name
 		if same && o.Connected && !o.Gone && o.Turn < p.Turn {
 			return node.PluginAnswer{Reason: fmt.Sprintf("plugin %q of type %q is there already, at %s", p.Info.Name, p.Info.Type, o.Socket.Name)}
 		}
 	}
-	if !serves(p.Info.Type) {
-		return node.PluginAnswer{Reason: fmt.Sprintf("plugin type %q is not served by this node", p.Info.Type)}
+	if err := check(p.Info); err != nil {
+		return node.PluginAnswer{Reason: err.Error()}
 	}
 	return node.PluginAnswer{Registered: true}
 }

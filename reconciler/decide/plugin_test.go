@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -49,7 +50,12 @@ func TestTheFirstOfTwoPluginsWithOneNameHasIt(t *testing.T) {
 			Socket: node.PluginSocket{Name: socket}, Connected: true, Turn: turn, Info: node.PluginInfo{Type: kind, Name: name},
 		}
 	}
-	serves := func(kind string) bool { return kind == "CSIPlugin" }
+	check := func(info node.PluginInfo) error {
+		if info.Type != "CSIPlugin" {
+			return errors.New("not served")
+		}
+		return nil
+	}
 	gone, lost := plugin("a.sock", "CSIPlugin", "disk", 1), plugin("a.sock", "CSIPlugin", "disk", 1)
 	gone.Gone, lost.Connected = true, false
 	for _, c := range []struct {
@@ -64,10 +70,10 @@ func TestTheFirstOfTwoPluginsWithOneNameHasIt(t *testing.T) {
 		{"the same name, and the other was second", plugin("a.sock", "CSIPlugin", "disk", 3), "CSIPlugin", ""},
 		{"the other is gone", gone, "CSIPlugin", ""},
 		{"the other is lost", lost, "CSIPlugin", ""},
-		{"a type that is not served", plugin("a.sock", "CSIPlugin", "share", 1), "DevicePlugin", `plugin type "DevicePlugin" is not served by this node`},
+		{"a type that is not served", plugin("a.sock", "CSIPlugin", "share", 1), "DevicePlugin", "not served"},
 	} {
 		p := plugin("b.sock", c.kind, "disk", 2)
-		got := PluginAnswer(p, []node.Plugin{c.other, p}, serves)
+		got := PluginAnswer(p, []node.Plugin{c.other, p}, check)
 		if got.Reason != c.want || got.Registered != (c.want == "") {
 			t.Errorf("%s: got %+v, want the reason %q", c.name, got, c.want)
 		}

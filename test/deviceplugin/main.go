@@ -9,7 +9,8 @@
 //	wish    the devices that it prefers, one a line; the last ones if there is no such file
 //	calls   what it was asked, a line each; the plugin writes it
 //
-// It registers again when the node's socket is made again or its own is removed, as plugins have to.
+// It registers again when the node's socket is made again or its own is removed, as plugins have to. With -registry it
+// waits in that directory until the node finds it.
 package main
 
 import (
@@ -29,6 +30,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	deviceapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
+	registerapi "k8s.io/kubelet/pkg/apis/pluginregistration/v1"
 )
 
 // often is the time between two looks at the files.
@@ -36,7 +38,10 @@ const often = 100 * time.Millisecond
 
 type plugin struct {
 	deviceapi.UnimplementedDevicePluginServer
+	registerapi.UnimplementedRegistrationServer
+
 	dir, socket, resource, state string
+	registry                     string
 	ids                          []string
 	numa                         bool
 	preStart, prefers            bool
@@ -49,6 +54,7 @@ func main() {
 	var ids string
 	flag.StringVar(&p.dir, "dir", deviceapi.DevicePluginPath, "the node's directory of device plugins")
 	flag.StringVar(&p.socket, "socket", "test.sock", "the name of the plugin's socket")
+	flag.StringVar(&p.registry, "registry", "", "the node's plugin registry, if it registers there instead")
 	flag.StringVar(&p.resource, "resource", "nodal.test/gadget", "the resource that it offers")
 	flag.StringVar(&p.state, "state", ".", "its directory of state")
 	flag.StringVar(&ids, "devices", "g0,g1", "the devices, by comma")
@@ -57,6 +63,9 @@ func main() {
 	flag.BoolVar(&p.prefers, "prefer", false, "it wants to choose devices itself")
 	flag.Parse()
 	p.ids = strings.Split(ids, ",")
+	if p.registry != "" {
+		log.Fatal(p.wait())
+	}
 	for {
 		if err := p.run(); err != nil {
 			log.Print(err)
@@ -94,6 +103,34 @@ func (p *plugin) run() error {
 		time.Sleep(often)
 	}
 	return nil
+}
+
+// wait serves in the registry, where the node finds the plugin.
+func (p *plugin) wait() error {
+	at := filepath.Join(p.registry, p.socket)
+	if err := os.Remove(at); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	l, err := net.Listen("unix", at)
+	if err != nil {
+		return err
+	}
+	server := grpc.NewServer()
+	deviceapi.RegisterDevicePluginServer(server, p)
+	registerapi.RegisterRegistrationServer(server, p)
+	return server.Serve(l)
+}
+
+// GetInfo says who the plugin is.
+func (p *plugin) GetInfo(context.Context, *registerapi.InfoRequest) (*registerapi.PluginInfo, error) {
+	return &registerapi.PluginInfo{Type: registerapi.DevicePlugin, Name: p.resource, SupportedVersions: []string{deviceapi.Version}}, nil
+}
+
+// NotifyRegistrationStatus notes what the node says.
+func (p *plugin) NotifyRegistrationStatus(
+	ctx context.Context, s *registerapi.RegistrationStatus,
+) (*registerapi.RegistrationStatusResponse, error) {
+	return &registerapi.RegistrationStatusResponse{}, p.asked(ctx, "registered", []string{fmt.Sprint(s.GetPluginRegistered()), s.GetError()})
 }
 
 func same(path string, as os.FileInfo) bool {

@@ -345,6 +345,52 @@ spec:
 	}
 }
 
+func TestADevicePluginIsFoundInTheRegistry(t *testing.T) {
+	claim.Shows(t, "Devices",
+		"a device plugin that registers in plugins_registry is used like one that registers on kubelet.sock",
+		"GET /v1/node/plugins shows each resource of a device plugin with its socket, and how many devices there are, are healthy and belong to pods",
+	)
+	n := start(t)
+	registry := filepath.Join(n.Root(), "plugins_registry")
+	g := n.plugIn("--registry", registry, "--devices", "g0,g1,g2")
+	n.waitOffer("3", "3")
+	n.apply(using("one", 1))
+	n.waitSays("one", "has g0")
+	g.tell("sick", "g2")
+	n.waitOffer("3", "2")
+	type shown struct {
+		Name, Socket, Message       string
+		Connected                   bool
+		Capacity, Healthy, Assigned int
+	}
+	resources := func() (all []shown) {
+		var answer struct{ Devices []shown }
+		n.curl("/v1/node/plugins").into(n, &answer)
+		return answer.Devices
+	}
+	want := shown{gadget, filepath.Join(registry, "test.sock"), "", true, 3, 2, 1}
+	if got := resources(); len(got) != 1 || got[0] != want {
+		t.Errorf("the API shows %+v, want %+v", got, want)
+	}
+	if got := n.plugins(); len(got) != 1 || got[0].Type != "DevicePlugin" || got[0].Name != gadget || !got[0].Registered {
+		t.Errorf("the API shows the plugins %+v", got)
+	}
+
+	n.Kill()
+	n.up()
+	n.waitOffer("3", "2") // the plugin need not do anything for the next agent
+	n.unmoved("one")
+	g.Kill()
+	n.waitOffer("3", "0")
+	if got := resources(); len(got) != 1 || got[0].Connected || got[0].Message == "" || got[0].Assigned != 1 {
+		t.Errorf("without its plugin the API shows %+v", got)
+	}
+	g.begin()
+	n.waitOffer("3", "2")
+	n.apply(using("two", 1))
+	n.waitSays("two", "has g1")
+}
+
 func TestInitContainersShareDevices(t *testing.T) {
 	claim.Shows(t, "Devices", "the devices of an init container are used again by those that follow it, and a sidecar keeps its own")
 	n := start(t)
