@@ -10,7 +10,6 @@ import (
 
 	"golang.org/x/sys/unix"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	grpcstatus "google.golang.org/grpc/status"
 	corev1 "k8s.io/api/core/v1"
@@ -115,7 +114,7 @@ func (l *link) prefer(ctx context.Context, c assign.Choice) ([]string, error) {
 		}},
 	})
 	switch {
-	case err != nil && grpcstatus.Code(err) == codes.DeadlineExceeded:
+	case err != nil && late(ctx):
 		l.prefers.Store(false)
 		return nil, fmt.Errorf("%w; it is not asked again until it registers", bare(err))
 	case err != nil:
@@ -124,6 +123,13 @@ func (l *link) prefer(ctx context.Context, c assign.Choice) ([]string, error) {
 		return nil, fmt.Errorf("it answers for %d containers, and was asked for one", len(answer.GetContainerResponses()))
 	}
 	return answer.GetContainerResponses()[0].GetDeviceIDs(), nil
+}
+
+// late reports whether the time for a call is over. A plugin may say so too, in words of its own, and its word may come
+// before the call ends by itself.
+func late(ctx context.Context) bool {
+	deadline, bounded := ctx.Deadline()
+	return bounded && !time.Now().Before(deadline)
 }
 
 // connect connects to a socket in a directory. It follows no link, and connects to the very socket that it has found.

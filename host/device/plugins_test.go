@@ -30,6 +30,7 @@ type peer struct {
 	server *grpc.Server
 
 	lists    chan []*deviceapi.Device // each is sent as it comes; closing it ends the stream
+	left     chan struct{}            // gets one for each stream that has ended
 	prefer   func(context.Context, *deviceapi.ContainerPreferredAllocationRequest) (*deviceapi.PreferredAllocationResponse, error)
 	options  func(context.Context) (*deviceapi.DevicePluginOptions, error)
 	allocate func(context.Context, []string) (*deviceapi.AllocateResponse, error)
@@ -46,6 +47,7 @@ func (p *peer) GetDevicePluginOptions(ctx context.Context, _ *deviceapi.Empty) (
 }
 
 func (p *peer) ListAndWatch(_ *deviceapi.Empty, stream deviceapi.DevicePlugin_ListAndWatchServer) error {
+	defer func() { p.left <- struct{}{} }()
 	for {
 		select {
 		case list, ok := <-p.lists:
@@ -169,7 +171,7 @@ func (b *bench) serve(socket string, first ...*deviceapi.Device) *peer {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	p := &peer{server: grpc.NewServer(), lists: make(chan []*deviceapi.Device, 10)}
+	p := &peer{server: grpc.NewServer(), lists: make(chan []*deviceapi.Device, 10), left: make(chan struct{}, 100)}
 	p.lists <- first
 	deviceapi.RegisterDevicePluginServer(p.server, p)
 	go func() { _ = p.server.Serve(l) }() // it ends with the test

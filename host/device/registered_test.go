@@ -28,6 +28,7 @@ func TestAPluginInTheRegistryIsUsedWhileItIsRegistered(t *testing.T) {
 	b.until("a")
 	b.Registry.Found(nil, time.Now())
 	b.until("a!")
+	<-p.left // or the old stream would take the next list
 	p.lists <- devices("a", "b")
 	b.Registry.Found([]node.PluginSocket{socket}, time.Now())
 	b.until("a b")
