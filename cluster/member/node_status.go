@@ -107,7 +107,10 @@ func comparableVersion(text string) string {
 // declared returns the node's features that API servers ask for, by Kubernetes' names and sorted. Pods that need a
 // feature are kept from nodes that do not declare it.
 func declared() []string {
-	return []string{"ExtendWebSocketsToKubelet", "InPlacePodLevelResourcesVerticalScaling", "RestartAllContainersOnContainerExits"}
+	return []string{
+		"ExtendWebSocketsToKubelet", "InPlacePodLevelResourcesVerticalScaling", "InPlacePodVerticalScalingInitContainers",
+		"RestartAllContainersOnContainerExits",
+	}
 }
 
 // imagesFresh is the time after which images are listed again.

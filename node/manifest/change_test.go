@@ -230,7 +230,7 @@ spec:
 		"the same amount in other words is none":         {"cpu: 100m", "cpu: 0.1", manifest.Same, false, nil},
 		"a limit may be added":                           {"limits: {cpu: 200m}", "limits: {cpu: 200m, memory: 64Mi}", manifest.InPlace, true, []string{"app"}},
 		"none can be dropped":                            {"limits: {cpu: 200m}", "limits: {}", manifest.Replace, true, nil},
-		"what runs before the others is not resized":     {"cpu: 50m", "cpu: 60m", manifest.Replace, true, nil},
+		"what runs before the others is resized too":     {"cpu: 50m", "cpu: 60m", manifest.InPlace, true, nil},
 		"the disk is not either":                         {"memory: 32Mi}", "memory: 32Mi, ephemeral-storage: 1Gi}", manifest.Replace, false, nil},
 		"how it is done cannot change":                   {"NotRequired", "RestartContainer", manifest.Replace, false, nil},
 		"a change that replaces the pod replaces it all": {"image: app:1\n", "image: app:1\n    command: [a]\n", manifest.Replace, false, nil},

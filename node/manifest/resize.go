@@ -22,8 +22,8 @@ func amount(path string) bool {
 	return false
 }
 
-// resizable reports whether running containers can take other amounts: no amount is dropped, and
-// those of init containers, which have ended, are the same.
+// resizable reports whether running containers can take other amounts: no amount is dropped. An init container that has
+// ended has no use for them.
 func resizable(before, after *corev1.Pod) bool {
 	if was, is := before.Spec.Resources, after.Spec.Resources; was != nil && (is == nil || !keeps(was.Limits, is.Limits) || !keeps(was.Requests, is.Requests)) {
 		return false
@@ -38,10 +38,7 @@ func resizable(before, after *corev1.Pod) bool {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(after.Spec.InitContainers, func(c corev1.Container) bool {
-		was, ok := old[c.Name]
-		return ok && !node.IsSidecar(&c) && !equality.Semantic.DeepEqual(was.Resources, c.Resources)
-	})
+	return true
 }
 
 func keeps(before, after corev1.ResourceList) bool {

@@ -51,6 +51,7 @@ func TestResourcesChangeInPlace(t *testing.T) {
 		"a resize that does not fit now is deferred until another pod goes; one that never fits is infeasible; the pod runs on with its old resources",
 		"after a kill of the agent, running containers have the limits of the manifest",
 		"downwardAPI volumes show a container's actual resources, not those that a resize waits for",
+		"the CPU of an init container changes without a restart while it runs",
 		"pod-level resources change without a restart, also for containers without limits of their own")
 	n := start(t)
 	whole := func(cpu, memory string) string {
@@ -71,6 +72,21 @@ func TestResourcesChangeInPlace(t *testing.T) {
 		t.Errorf("it has restarted %d times, want none", s.RestartCount)
 	}
 	n.deletePod("whole", "")
+
+	preparing := func(cpu string) string {
+		return strings.Replace(adding(shell("preparing", "exec sleep 1000"), "resources: {limits: {cpu: 50m, memory: 16Mi}}"), "spec:\n",
+			"spec:\n  initContainers:\n  - {name: first, image: \"nodal.test/busybox:1\", command: [sh, -c, \"until [ -e /go ]; do sleep 0.1; done\"], "+
+				"resources: {limits: {cpu: "+cpu+", memory: 32Mi}}}\n", 1)
+	}
+	n.apply(preparing("200m"))
+	n.has("preparing", "20000", "33554432")
+	n.changed("/v1/manifests", preparing("100m")).is(t, "UPDATED", "")
+	n.has("preparing", "10000", "33554432")
+	n.inside("preparing", "first", "touch /go")
+	if first := n.waitRunning("preparing").Status.InitContainerStatuses[0]; first.RestartCount != 0 || first.Resources.Limits.Cpu().MilliValue() != 100 {
+		t.Errorf("the init container has restarted %d times and has %s of CPU, want none and 100m", first.RestartCount, first.Resources.Limits.Cpu())
+	}
+	n.deletePod("preparing", "")
 
 	n.apply(sized("web", "200m", "32Mi"))
 	n.waitRunning("web")
