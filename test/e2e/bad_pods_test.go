@@ -204,7 +204,7 @@ func TestBadPodsHarmNoOthers(t *testing.T) {
 	t.Run("portless", func(t *testing.T) {
 		probe := "{tcpSocket: {port: gone}, periodSeconds: 1, failureThreshold: 1}"
 		n.apply(adding(web("portless"), "livenessProbe: "+probe, "readinessProbe: "+probe))
-		n.follow("/v1/events:watch").until("errored: find port")
+		n.follow("/v1/events:watch").until("errored and resulted in unknown state: find port")
 		if p := n.get("portless"); state(p) != "started=true ready=false restarts=0 Ready=False" {
 			t.Errorf("the pod is %s", state(p))
 		}
