@@ -10,14 +10,14 @@ import (
 
 	csiapi "github.com/container-storage-interface/spec/lib/go/csi"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 	grpcstatus "google.golang.org/grpc/status"
+
+	"nodal/host/outsider"
 )
 
 // Bounds of what a driver may send.
 const (
 	mostMessage = 1 << 20
-	mostHeaders = 8 << 10
 	mostWords   = 1000 // of an error
 )
 
@@ -33,17 +33,10 @@ func dial(endpoint string) (link, error) {
 	if !filepath.IsAbs(endpoint) || strings.ContainsRune(endpoint, 0) {
 		return link{}, fmt.Errorf("its endpoint %.300q is not the path of a socket", endpoint)
 	}
-	conn, err := grpc.NewClient("passthrough:///driver",
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithAuthority("localhost"), // servers refuse the path of a socket
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
-			var d net.Dialer
-			return d.DialContext(ctx, "unix", endpoint)
-		}),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(mostMessage)),
-		grpc.WithMaxHeaderListSize(mostHeaders),
-		grpc.WithDisableServiceConfig(), grpc.WithNoProxy(),
-	)
+	conn, err := outsider.Dial(mostMessage, func(ctx context.Context) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, "unix", endpoint)
+	})
 	if err != nil {
 		return link{}, err
 	}

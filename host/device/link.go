@@ -10,11 +10,11 @@ import (
 
 	"golang.org/x/sys/unix"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 	grpcstatus "google.golang.org/grpc/status"
 	corev1 "k8s.io/api/core/v1"
 	deviceapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 
+	"nodal/host/outsider"
 	"nodal/node"
 	"nodal/node/assign"
 )
@@ -22,8 +22,8 @@ import (
 // Bounds of what a plugin may send.
 const (
 	mostMessage   = 4 << 20 // a list of ten thousand devices has one MiB
-	mostHeaders   = 8 << 10
-	mostWords     = 500 // of an error
+	mostHeaders   = 8 << 10 // of one that registers
+	mostWords     = 500     // of an error
 	mostResources = 100
 )
 
@@ -43,15 +43,7 @@ type link struct {
 
 // dial connects to a socket of a directory, and asks the plugin there how it wants to be used.
 func dial(ctx context.Context, dir, socket string) (*link, error) {
-	conn, err := grpc.NewClient("passthrough:///plugin",
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithAuthority("localhost"), // servers refuse the path of a socket
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return connect(ctx, dir, socket) }),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(mostMessage)),
-		grpc.WithMaxHeaderListSize(mostHeaders),
-		grpc.WithIdleTimeout(0), // an idle plugin is still there
-		grpc.WithDisableServiceConfig(), grpc.WithNoProxy(),
-	)
+	conn, err := outsider.Dial(mostMessage, func(ctx context.Context) (net.Conn, error) { return connect(ctx, dir, socket) })
 	if err != nil {
 		return nil, err
 	}

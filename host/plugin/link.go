@@ -8,17 +8,16 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/connectivity"
-	"google.golang.org/grpc/credentials/insecure"
 	grpcstatus "google.golang.org/grpc/status"
 	registerapi "k8s.io/kubelet/pkg/apis/pluginregistration/v1"
 
+	"nodal/host/outsider"
 	"nodal/node"
 )
 
 // Bounds of what a plugin may say.
 const (
 	mostMessage  = 16 << 10
-	mostHeaders  = 8 << 10
 	mostName     = 253
 	mostPath     = 4096
 	mostVersions = 16
@@ -32,14 +31,7 @@ type link struct {
 
 // dial prepares a connection to a socket. It connects with the first call.
 func dial(dir string, socket node.PluginSocket) (*link, error) {
-	conn, err := grpc.NewClient("passthrough:///plugin",
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return connect(ctx, dir, socket) }),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(mostMessage)),
-		grpc.WithMaxHeaderListSize(mostHeaders),
-		grpc.WithIdleTimeout(0), // an idle plugin is still there
-		grpc.WithDisableServiceConfig(), grpc.WithNoProxy(),
-	)
+	conn, err := outsider.Dial(mostMessage, func(ctx context.Context) (net.Conn, error) { return connect(ctx, dir, socket) })
 	if err != nil {
 		return nil, err
 	}
