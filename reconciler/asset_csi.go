@@ -53,6 +53,9 @@ func CSIVolumes(
 func wantedStaged(
 	pods iter.Seq[*node.Pod], uses func(*node.Pod) []*corev1.PersistentVolume, board *store.Plugins, known []node.CSIVolume,
 ) (wanted []Wanted[node.StagedWish]) {
+	if len(known) == 0 && !board.Has(node.CSIPlugin) {
+		return nil // nothing can be staged: a node without drivers does not look through its pods
+	}
 	at := map[node.CSIVolume]int{}
 	add := func(id node.CSIVolume) *Wanted[node.StagedWish] {
 		i, ok := at[id]

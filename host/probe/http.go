@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -56,18 +57,23 @@ func (r reach) get(ctx context.Context, probe node.Probe, timeout time.Duration)
 	defer response.Body.Close()
 	// Read the answer: a server that is cut off in the middle of one would log an error. An
 	// answer that breaks off counts neither for nor against the container.
-	body, err := io.ReadAll(io.LimitReader(response.Body, mostBody))
-	if err != nil {
+	var body bytes.Buffer
+	read := io.Discard
+	if response.StatusCode >= 300 && response.StatusCode < 400 { // it is shown
+		read = &body
+	}
+	if _, err := io.CopyN(read, response.Body, mostBody); err != nil && !errors.Is(err, io.EOF) {
 		return unasked(fmt.Errorf("GET %s: read the answer: %w", request.URL, err))
 	}
 	switch status := response.StatusCode; {
 	case status < 200 || status >= 400:
 		return fails("HTTP probe failed with statuscode: %d (GET %s)", status, request.URL)
 	case status >= 300:
-		if to := response.Header.Get("Location"); to != "" && len(bytes.TrimSpace(body)) == 0 { // Kubernetes says nothing then
-			body = []byte("none; it leads to " + to)
+		shown := body.String()
+		if to := response.Header.Get("Location"); to != "" && strings.TrimSpace(shown) == "" { // Kubernetes says nothing then
+			shown = "none; it leads to " + to
 		}
-		return answer{passing, fmt.Sprintf("Probe terminated redirects, Response body: %s", body)}
+		return answer{passing, "Probe terminated redirects, Response body: " + shown}
 	}
 	return answer{verdict: passing}
 }

@@ -147,6 +147,18 @@ func (b *Plugins) List() []node.Plugin {
 	return list
 }
 
+// Has reports whether there is a plugin of a type.
+func (b *Plugins) Has(kind string) bool {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	for _, p := range b.known {
+		if p.Info.Type == kind {
+			return true
+		}
+	}
+	return false
+}
+
 // Driver returns the plugin of a CSI driver. One that has lost its connection counts as long as no other has its name:
 // the program that registers a driver is often another than the driver.
 func (b *Plugins) Driver(name string) (driver node.Plugin, ok bool) {
