@@ -17,6 +17,7 @@ import (
 	"nodal/agent/config"
 	"nodal/agent/ownruntime"
 	"nodal/host/cgroup"
+	"nodal/host/csi"
 	"nodal/host/device"
 	"nodal/host/journal"
 	"nodal/host/logs"
@@ -70,6 +71,7 @@ func clean(ctx context.Context, dirs config.Dirs, out io.Writer) error {
 		cleanCgroups(ctx, dirs.Root),
 		cleanPods(ctx, dirs, out),
 		keepVolumes(dirs.LocalVolumes(), out),
+		keepStaged(dirs.Staging(), out),
 		removeUnlessUsed(dirs.Plugins()), // sockets in it belong to plugins
 		cleanDevices(dirs.DevicePlugins()),
 		remove(dirs.Root, ownFiles),
@@ -172,6 +174,15 @@ func keepVolumes(dir string, out io.Writer) error {
 	}
 	fmt.Fprintln(out, "the data of claims stays in", dir)
 	return nil
+}
+
+// keepStaged leaves the volumes that CSI drivers have staged, and prints their directory.
+func keepStaged(dir string, out io.Writer) error {
+	staged, err := csi.Clean(dir)
+	if staged {
+		fmt.Fprintln(out, "volumes stay staged in", dir+": only their CSI drivers can take them away")
+	}
+	return err
 }
 
 // remove removes files and directories below a root directory.

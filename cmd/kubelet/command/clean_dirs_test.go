@@ -17,7 +17,7 @@ func TestEachPlaceOfANodeIsCleanedOrLeftForAReason(t *testing.T) {
 		"registries":       "the machine's owner writes it",
 		"seccomp":          "the machine's owner writes it",
 		"plugins_registry": "sockets in it belong to plugins; it goes once it is empty",
-		"plugins":          "it belongs to CSI drivers: only they can take away what they have staged there",
+		"plugins":          "keepStaged leaves what CSI drivers have staged, which only they can take away",
 		"device-plugins":   "cleanDevices removes the node's own files; sockets in it belong to plugins",
 	}
 	dirs := reflect.ValueOf(config.Dirs{Root: "/root-of-node", PodLogs: "/elsewhere/pods", Cert: "/elsewhere/pki"})
