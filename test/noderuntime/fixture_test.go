@@ -172,9 +172,9 @@ func (n *node) pod(name string, ports ...*runtimeapi.PortMapping) (sandbox, cont
 // awaitServing waits until a pod takes connections: a container that runs may not listen yet.
 func (n *node) awaitServing(sandbox string) {
 	n.t.Helper()
-	var err error
+	namespace, err := n.namespace(sandbox), error(nil)
 	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		err = inNamespace(n.namespace(sandbox), func() error {
+		err = inNamespace(namespace, func() error {
 			conn, err := net.Dial("tcp", "127.0.0.1:8080")
 			if err == nil {
 				conn.Close()
