@@ -169,14 +169,16 @@ func TestPodsShareAVolumeOfACSIDriver(t *testing.T) {
 		"a read-only claim is published read-only, and fsGroup applies to a volume that one node writes",
 		"a pod keeps its volume over the end of the agent and of the driver, and neither stages nor publishes it again",
 		"a volume that a driver cannot stage keeps its own pods waiting, with Kubernetes' words",
+		"a driver that hangs over one volume holds up no other",
 	)
 	n := start(t)
 	d := n.mountDisks("--able", "STAGE_UNSTAGE_VOLUME,SINGLE_NODE_MULTI_WRITER")
 	d.tell("fail", "NodeStageVolume:vol-bad")
+	d.tell("hang", "NodeStageVolume:vol-slow")
 	d.waitDriver()
 	n.apply("apiVersion: v1\nkind: Secret\nmetadata: {name: disk}\nstringData: {password: open}\n" + diskOf("good",
 		"    volumeAttributes: {color: red}\n    nodeStageSecretRef: {name: disk, namespace: default}\n    nodePublishSecretRef: {name: disk, namespace: default}\n") +
-		diskOf("bad", "") + "---\n" + holder("a", "claimName: good") + "---\n" + holder("b", "claimName: good, readOnly: true") + "---\n" + holder("bad", "claimName: bad"))
+		diskOf("bad", "") + diskOf("slow", "") + "---\n" + holder("slow", "claimName: slow") + "---\n" + holder("a", "claimName: good") + "---\n" + holder("b", "claimName: good, readOnly: true") + "---\n" + holder("bad", "claimName: bad"))
 	n.waitRunning("a")
 	n.waitRunning("b")
 	n.wait("bad", "it waits and says why", func(p *corev1.Pod) bool {
@@ -194,12 +196,16 @@ func TestPodsShareAVolumeOfACSIDriver(t *testing.T) {
 	d.wantHeard("NodePublishVolume"+how, 2)
 	d.wantHeard("NodePublishVolume"+how+" readonly", 1)
 
+	n.eventually("the driver to hang over the slow one", func() bool { return len(d.heard("NodeStageVolume vol-slow")) > 0 })
+
 	n.Kill()
 	d.Kill()
+	d.tell("hang")
 	d.begin()
 	n.up()
 	d.tell("fail")
 	n.waitRunning("bad")
+	n.waitRunning("slow")
 	n.unmoved("a", "b")
 	if got := n.inside("b", "main", "cat /disk/file"); got != "hello\n" {
 		t.Errorf("then b reads %q", got)
@@ -216,5 +222,6 @@ func TestPodsShareAVolumeOfACSIDriver(t *testing.T) {
 	n.deletePod("b", "")
 	n.eventually("the volume to be unstaged", func() bool { return len(d.heard("NodeUnstageVolume vol-good")) == 1 })
 	n.deletePod("bad", "")
+	n.deletePod("slow", "")
 	n.eventually("nothing to be left", func() bool { return d.left() == "" })
 }
