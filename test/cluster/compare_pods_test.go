@@ -64,16 +64,16 @@ var specimens = []specimen{
       exec sleep 1000
     startupProbe: {exec: {command: [sh, -c, "until [ -e /tmp/on ]; do sleep 0.1; done"]}, periodSeconds: 1, timeoutSeconds: 60}
     readinessProbe: {httpGet: {path: /cgi-bin/away, port: 8080}, periodSeconds: 1, timeoutSeconds: 60}`, ready},
-	{"crash", "  containers:\n  - {name: main, " + busybox + `, command: [sh, -c, "exit 1"]}`, waits("CrashLoopBackOff")},
+	{"crash", "  containers:\n  - {name: main, " + busybox + `, command: [sh, -c, "exit 1"]}`, waitsInSandbox("CrashLoopBackOff")},
 	{"done", "  restartPolicy: Never\n  containers:\n  - {name: main, " + busybox + `, command: ["true"]}`, ended},
 	{"failed", "  restartPolicy: OnFailure\n  activeDeadlineSeconds: 600\n  containers:\n  - {name: main, " + busybox +
 		`, command: [sh, -c, "echo bye > /dev/termination-log; exit 0"]}` + "\n  - {name: other, " + busybox + `, command: ["true"]}`, ended},
 	{"lost", "  restartPolicy: Never\n  containers:\n  - {name: main, " + busybox +
 		`, command: [sh, -c, "exit 3"]}` + "\n  - {name: other, " + busybox + `, command: ["true"]}`, ended},
-	{"pull", "  containers:\n  - {name: main, image: \"nodal.test/nothing:1\"}", waits("ImagePullBackOff")},
-	{"never", "  containers:\n  - {name: main, image: \"nodal.test/nothing:2\", imagePullPolicy: Never}", waits("ErrImageNeverPull")},
+	{"pull", "  containers:\n  - {name: main, image: \"nodal.test/nothing:1\"}", waitsInSandbox("ImagePullBackOff")},
+	{"never", "  containers:\n  - {name: main, image: \"nodal.test/nothing:2\", imagePullPolicy: Never}", waitsInSandbox("ErrImageNeverPull")},
 	{"misnamed", "  containers:\n  - {name: main, image: \"Bad:::name\"}", waits("InvalidImageName")},
-	{"unset", "  containers:\n  - {name: main, " + busybox + ", envFrom: [{configMapRef: {name: missing}}]}", waits("CreateContainerConfigError")},
+	{"unset", "  containers:\n  - {name: main, " + busybox + ", envFrom: [{configMapRef: {name: missing}}]}", waitsInSandbox("CreateContainerConfigError")},
 	{"files", `  containers:
   - name: main
     ` + busybox + `
@@ -120,6 +120,11 @@ func waits(reason string) func(*corev1.Pod) bool {
 		w := p.Status.ContainerStatuses[0].State.Waiting
 		return w != nil && w.Reason == reason
 	}
+}
+
+// waitsInSandbox waits for the address too: a kubelet can name the reason a moment before it.
+func waitsInSandbox(reason string) func(*corev1.Pod) bool {
+	return func(p *corev1.Pod) bool { return waits(reason)(p) && p.Status.PodIP != "" }
 }
 
 // populate makes the namespace of the pods, and what they use.

@@ -12,6 +12,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/connectivity"
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/test/agent"
@@ -104,8 +105,14 @@ func (d *Daemon) end() {
 	}
 }
 
-// Kill ends the process as a crash would.
-func (d *Daemon) Kill() { d.agent.Kill() }
+// Kill ends the process as a crash would. It waits until Conn has noticed: a call before that fails,
+// since it goes out on the connection to the process that has ended.
+func (d *Daemon) Kill() {
+	d.agent.Kill()
+	for d.conn.GetState() == connectivity.Ready {
+		d.conn.WaitForStateChange(d.t.Context(), connectivity.Ready)
+	}
+}
 
 // Launch starts the process again with the same directories and ports. It does not wait; calls over
 // Conn do.
