@@ -1,15 +1,20 @@
 package agent
 
 import (
+	"context"
 	"log/slog"
 	"maps"
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"nodal/agent/config"
+	"nodal/host/cdi"
 	"nodal/host/cri/spec"
 	"nodal/host/device"
+	"nodal/node"
 	"nodal/node/store"
 )
 
@@ -24,6 +29,36 @@ func knownDevices(dir string, now time.Time, log *slog.Logger) *store.Devices {
 		board.Remembered(name, now)
 	}
 	return board
+}
+
+// devices asks for devices where they come from: at their plugin, or in the specs of the machine.
+type devices struct {
+	*device.Plugins
+	specs *cdi.Specs
+}
+
+// Prefers reports whether a plugin wants to choose devices itself.
+func (d devices) Prefers(resource corev1.ResourceName) bool {
+	return !d.specified(resource) && d.Plugins.Prefers(resource)
+}
+
+// Allocate returns what a container needs to have some devices.
+func (d devices) Allocate(ctx context.Context, resource corev1.ResourceName, ids []string) (node.Grant, error) {
+	if d.specified(resource) {
+		return d.specs.Allocate(ctx, resource, ids)
+	}
+	return d.Plugins.Allocate(ctx, resource, ids)
+}
+
+func (d devices) specified(resource corev1.ResourceName) bool {
+	return d.Board.Resource(resource).CDI.Kind != ""
+}
+
+// specsOf returns the specs of devices, after a first look at them.
+func specsOf(c config.CDI, board *store.Devices, log *slog.Logger) *cdi.Specs {
+	specs := &cdi.Specs{Dirs: c.Dirs, Offers: c.Offers, Board: board, Log: log}
+	specs.Look()
+	return specs
 }
 
 // ofDevices contributes the devices of a container to its run: what their plugins have granted it.

@@ -11,6 +11,7 @@ import (
 	"nodal/agent/membership"
 	"nodal/agent/offering"
 	"nodal/agent/tracing"
+	"nodal/host/cdi"
 	"nodal/host/cgroup"
 	"nodal/host/machine"
 	"nodal/host/notify"
@@ -31,7 +32,8 @@ type facts struct {
 	supervisor notify.Supervisor
 	offers     *offer.Board           // what the node offers to pods
 	owner      *offering.Owner        // of the offers
-	devices    *store.Devices         // that plugins list
+	devices    *store.Devices         // that plugins and specs list
+	specs      *cdi.Specs             // of devices without a plugin
 	cluster    *membership.Membership // nil if the node stands alone
 	tracing    tracing.Hooks
 	kernel     *oom.Log         // nil if it cannot be read
@@ -80,6 +82,7 @@ func look(ctx context.Context, o Options) (f facts, err error) {
 		f.warnings = append(f.warnings, w)
 	}
 	f.offers, f.devices = &offer.Board{}, knownDevices(cfg.Dirs.DevicePlugins(), f.started, o.Log)
+	f.specs = specsOf(cfg.CDI, f.devices, o.Log)
 	if f.owner, err = beginOffer(cfg, f.machine, f.offers, f.devices, o.Log); err != nil {
 		return f, err
 	}

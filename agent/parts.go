@@ -89,12 +89,13 @@ func build(o Options, f facts, m memory, r runtime, guard *auth.Authenticator) (
 		return p, err
 	}
 	p.plugins.Board.Serve(device.Kind, p.devices.Check)
+	f.specs.Ignored = r.health.IgnoresCDI
 	m.counts.Plugins(p.plugins.Board.List, func(name string) string { return filepath.Join(cfg.Dirs.Plugins(), name) })
 	m.counts.Resizing(func(v store.View) bool { return status.Resizing(p.site, v.Slot, v.Got) })
 	p.prober = probe.New(probe.Config{Exec: r.streams, Tell: report})
 	act := reconciler.Act{
 		Store: m.state.Store, Runtime: r.pods, Images: p.shelf.Puller, Hooks: p.prober, Logs: m.files,
-		Volumes: m.volumes, Storage: m.keeper, Clock: time.Now, Freed: freed(p.intake.Readmit), Devices: p.devices,
+		Volumes: m.volumes, Storage: m.keeper, Clock: time.Now, Freed: freed(p.intake.Readmit), Devices: devices{p.devices, f.specs},
 		Rules: func() *assign.Rules { return f.offers.Read().Assign },
 	}
 	if r.cgroups != nil {

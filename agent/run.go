@@ -59,6 +59,7 @@ func tasks(o Options, f facts, m memory, r runtime, p parts) []task {
 		steady(p.vitals.Run),
 		steady(p.plugins.Run),
 		steady(p.devices.Run),
+		steady(f.specs.Run),
 		steady(p.machine.Run),
 		steady(func(ctx context.Context) { heedShutdown(ctx, p.machine, p.vitals) }),
 		steady(watchShutdown(o.Config, p.machine, o.Log)),

@@ -15,23 +15,24 @@ type Device struct {
 	Nodes   []int // NUMA nodes that it is near to; empty if the plugin does not say
 }
 
-// DeviceResource holds what is known of a resource that a device plugin offers.
+// DeviceResource holds what is known of a resource that a device plugin or the node's configuration offers.
 type DeviceResource struct {
 	Name     corev1.ResourceName
 	Plugin   string    // its socket
 	Found    time.Time // when a plugin first registered it
 	Lost     time.Time // when its plugin went away; zero if it is there
-	Fault    string    // why it went away
+	Fault    string    // why it went away, or why some devices of the configuration cannot be had
 	PreStart bool      // the plugin wants to be asked before each start of a container
+	CDI      CDIOffer  // of the node's configuration; the zero value if a plugin offers the resource
 	Devices  []Device  // by ID, as the plugin said last
 }
 
-// lostGrace bounds the time that the devices of a plugin that went away count for the capacity. Kubernetes has the same.
-const lostGrace = 5 * time.Minute
+// LostGrace bounds the time that the devices of a plugin that went away count for the capacity. Kubernetes has the same.
+const LostGrace = 5 * time.Minute
 
 // Expired reports whether the plugin went away so long ago that its devices do not count any more.
 func (r DeviceResource) Expired(now time.Time) bool {
-	return !r.Lost.IsZero() && now.Sub(r.Lost) > lostGrace
+	return !r.Lost.IsZero() && now.Sub(r.Lost) > LostGrace
 }
 
 // Offered returns the devices that count for the node's capacity. Pods can have the healthy ones.

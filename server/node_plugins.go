@@ -52,6 +52,7 @@ func (s *nodeService) deviceResources() (all []*nodev1.DeviceResource) {
 		shown := &nodev1.DeviceResource{
 			Name: string(r.Name), Socket: r.Plugin, Connected: r.Lost.IsZero(), Message: r.Fault,
 			Capacity: uint32(len(devices)), Healthy: uint32(node.Healthy(devices)), Assigned: uint32(len(assigned[r.Name])),
+			CdiKind: r.CDI.Kind, Shares: uint32(r.CDI.Shares),
 		}
 		if !r.Lost.IsZero() {
 			shown.LostAt = timestamppb.New(r.Lost)

@@ -37,6 +37,8 @@ type Config struct {
 
 	// UsageHistory is the room on the disk for what was used, in bytes. Zero records nothing.
 	UsageHistory int64
+	// CDI says which devices without a plugin pods can have.
+	CDI CDI
 	// PodHistory is the room on the disk for how pods were, in bytes. Zero records nothing.
 	PodHistory int64
 
@@ -135,8 +137,15 @@ type Runtime struct {
 	Closed         []uint16       // ports of the kubelet that pods of the built-in runtime may not connect to
 	StopOnExit     bool           // the built-in runtime ends with the agent
 	ImportLimit    int64          // bytes that an imported image may unpack to; zero means what the disk has
+	CDIDirs        []string       // of the built-in runtime
 	ImageEndpoint  string
 	RequestTimeout time.Duration // for each call but pull, logs, exec and attach
+}
+
+// CDI holds where specs of the Container Device Interface are, and which of their devices are offered to pods.
+type CDI struct {
+	Dirs   []string
+	Offers []node.CDIOffer
 }
 
 // Images holds how images are pulled and removed.

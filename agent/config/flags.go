@@ -49,6 +49,8 @@ type Options struct {
 	SecretsKey        string
 	UsageHistory      string
 	PodHistory        string
+	CDIDevices        []string
+	CDIDirs           []string
 	Policy            PolicyFlags
 	Audit             AuditFlags
 	RuntimeCgroups    string
@@ -100,6 +102,8 @@ func Flags(fs *pflag.FlagSet, o *Options) {
 	fs.StringVar(&o.SecretsKey, "secrets-key", string(seal.Beside), "`source` of the key that seals Secrets on the disk: beside (a file below --root-dir), file:/PATH, credential:NAME (from systemd) or kms:unix:///PATH (a KMS v2 plugin)")
 	fs.StringVar(&o.PodHistory, "pod-history-size", "8Mi", "`bytes` on the disk for how pods were at earlier revisions, such as 8Mi, or four times what the present pods take if that is more; 0 for no record")
 	fs.StringVar(&o.UsageHistory, "usage-history-size", "8Mi", "`bytes` on the disk for what the node and its pods have used, such as 8Mi: a day every 15 seconds and a week every 5 minutes, or less if there are many pods; 0 for no record")
+	fs.StringSliceVar(&o.CDIDevices, "cdi-devices", nil, "`kinds` of the machine's CDI devices that pods can have without a device plugin, joined by commas: vendor.com/class, or vendor.com/class:as=vendor.com/resource:shares=4 for another name of the resource and for 4 containers that share one device")
+	fs.StringSliceVar(&o.CDIDirs, "cdi-spec-dirs", []string{"/etc/cdi", "/var/run/cdi"}, "`directories` of CDI specs; another runtime than the built-in one has to be told the same ones")
 	policyFlags(fs, &o.Policy)
 	auditFlags(fs, &o.Audit)
 

@@ -161,6 +161,10 @@ func resolve(o *Options) (*Config, error) {
 	if c.Secrets, err = seal.Parse(o.SecretsKey); err != nil {
 		return nil, fmt.Errorf("--secrets-key: %q: %w", o.SecretsKey, err)
 	}
+	if c.CDI, err = resolveCDI(o); err != nil {
+		return nil, err
+	}
+	c.Runtime.CDIDirs = c.CDI.Dirs
 	if c.PodHistory, err = historySize("--pod-history-size", o.PodHistory); err != nil {
 		return nil, err
 	}

@@ -37,6 +37,8 @@ var sections = []section{
 		{flag: "lock-file"},
 		{flag: "exit-on-lock-contention"},
 		{flag: "secrets-key"},
+		{flag: "cdi-devices"},
+		{flag: "cdi-spec-dirs"},
 		{flag: "pod-history-size"},
 		{flag: "usage-history-size"},
 		{"maxPods", "max-pods", PartOffer, 110, between(0, 1<<20),

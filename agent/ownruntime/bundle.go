@@ -19,7 +19,7 @@ const UnpackCommand = "unpack-runtime"
 func Config(dirs config.Dirs, settings config.Runtime, log *slog.Logger) hostruntime.Config {
 	c := hostruntime.Config{
 		RootDir: dirs.Root, SandboxImage: settings.SandboxImage,
-		CgroupDriver: settings.CgroupDriver, Link: dirs.RuntimeLink, Log: log,
+		CgroupDriver: settings.CgroupDriver, Link: dirs.RuntimeLink, Log: log, CDIDirs: settings.CDIDirs,
 	}
 	if archive, index, ok := embedded.Bundle(); ok {
 		c.Archive, c.Index = archive, index

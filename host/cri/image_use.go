@@ -2,7 +2,6 @@ package cri
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"golang.org/x/sys/unix"
@@ -36,16 +35,8 @@ func (i *Images) ImagesInUse(ctx context.Context) (map[string]bool, error) {
 // sandboxImage reads the sandbox image from containerd's configuration. It is empty for newer versions, which pin the
 // image.
 func (i *Images) sandboxImage(ctx context.Context) (string, error) {
-	reply, err := i.conn.runtime.Status(ctx, &runtimeapi.StatusRequest{Verbose: true})
-	if err != nil {
-		return "", explain(err, "ask the runtime's configuration")
-	}
-	var config struct {
-		SandboxImage string `json:"sandboxImage"`
-	}
-	// Another runtime has other contents there.
-	_ = json.Unmarshal([]byte(reply.GetInfo()["config"]), &config)
-	return config.SandboxImage, nil
+	config, err := i.conn.configuration(ctx)
+	return config.SandboxImage, err
 }
 
 // ImageDisk returns the room on the disk where the runtime keeps images.

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"nodal/host/replace"
+	"nodal/node"
 )
 
 // knownFile holds the names of the resources that have plugins, a line each, for the next agent: until their plugins
@@ -33,7 +34,7 @@ func Known(dir string) ([]corev1.ResourceName, error) {
 	}
 	var names []corev1.ResourceName
 	for _, name := range strings.Fields(string(text)) {
-		if extended(name) && len(names) < mostResources {
+		if node.CanExtend(name) && len(names) < mostResources {
 			names = append(names, corev1.ResourceName(name))
 		}
 	}
@@ -44,7 +45,7 @@ func Known(dir string) ([]corev1.ResourceName, error) {
 func (p *Plugins) remember(now time.Time) error {
 	var names []string
 	for _, r := range p.Board.List() {
-		if !r.Expired(now) {
+		if !r.Expired(now) && r.CDI.Kind == "" {
 			names = append(names, string(r.Name))
 		}
 	}

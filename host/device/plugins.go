@@ -65,6 +65,10 @@ func Open(c Config) (*Plugins, error) {
 // greet links up with a plugin that serves a resource at a socket of a directory. The plugin that served it before
 // is let go.
 func (p *Plugins) greet(ctx context.Context, resource corev1.ResourceName, dir, socket string) (*link, error) {
+	if kind := p.Board.Resource(resource).CDI.Kind; kind != "" {
+		return nil, fmt.Errorf("device plugin of %s at %s: the node offers CDI devices of kind %s as that resource: "+
+			"give these another name with --cdi-devices, or stop the plugin", resource, socket, kind)
+	}
 	ctx, cancel := context.WithTimeout(ctx, greetDeadline)
 	defer cancel()
 	l, err := dial(ctx, dir, socket)

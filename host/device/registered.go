@@ -22,7 +22,7 @@ func (p *Plugins) Check(info node.PluginInfo) error {
 	if !slices.ContainsFunc(deviceapi.SupportedVersions[:], func(v string) bool { return slices.Contains(info.Versions, v) }) {
 		return fmt.Errorf("manager version, %s, is not among plugin supported versions %.300q", deviceapi.Version, info.Versions)
 	}
-	if !extended(info.Name) {
+	if !node.CanExtend(info.Name) {
 		return fmt.Errorf("invalid name of device plugin socket: the ResourceName %.300q is invalid", info.Name)
 	}
 	_, _, err := p.endpoint(node.Plugin{Info: info})

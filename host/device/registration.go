@@ -16,8 +16,9 @@ import (
 	"google.golang.org/grpc/codes"
 	grpcstatus "google.golang.org/grpc/status"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/validation"
 	deviceapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
+
+	"nodal/node"
 )
 
 // socketName is the node's own socket in the directory.
@@ -140,18 +141,10 @@ func checkRequest(asked *deviceapi.RegisterRequest) (corev1.ResourceName, error)
 	switch {
 	case asked.GetVersion() != deviceapi.Version:
 		return "", fmt.Errorf("requested API version %.100q is not supported by kubelet. Supported version is %q", asked.GetVersion(), deviceapi.SupportedVersions)
-	case !extended(name):
+	case !node.CanExtend(name):
 		return "", fmt.Errorf("the ResourceName %.300q is invalid", name)
 	case socket == "" || socket != filepath.Base(socket) || strings.HasPrefix(socket, ".") || socket == socketName || len(socket) > 255:
 		return "", fmt.Errorf("the endpoint %.300q of %s is not the name of a socket beside %s", socket, name, socketName)
 	}
 	return corev1.ResourceName(name), nil
-}
-
-// extended reports whether a name is that of an extended resource, as Kubernetes has it: of another domain than its own,
-// and such that a quota can name it.
-func extended(name string) bool {
-	domain, _, ok := strings.Cut(name, "/")
-	return ok && !strings.Contains(domain, "kubernetes.io") && !strings.HasPrefix(name, "requests.") &&
-		len(validation.IsQualifiedName("requests."+name)) == 0
 }

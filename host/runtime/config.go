@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -22,6 +23,7 @@ type settings struct {
 	sandboxImage     string
 	systemdCgroup    bool
 	restrictOOMScore bool
+	cdiDirs          []string
 }
 
 // renderConfig writes containerd's configuration in the newest format that it reads: 2 until 1.7, 3 and 4 from 2.0 on.
@@ -38,6 +40,11 @@ func (l layout) renderConfig(s settings) ([]byte, error) {
 		"Version": strconv.Itoa(version), "GRPC": grpc, "TTRPC": ttrpc,
 		"SystemdCgroup": strconv.FormatBool(s.systemdCgroup), "RestrictOOMScore": strconv.FormatBool(s.restrictOOMScore),
 	}
+	var dirs []string
+	for _, dir := range s.cdiDirs {
+		dirs = append(dirs, strconv.Quote(dir))
+	}
+	values["CDIDirs"] = strings.Join(dirs, ", ")
 	for name, text := range map[string]string{
 		"Root": l.content(), "State": l.tasks(), "Temp": l.temp(), "Opt": l.opt(),
 		"Socket": l.socket(), "TTRPCSocket": l.socket() + ".ttrpc", "ShimSockets": l.shims(),

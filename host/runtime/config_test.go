@@ -44,7 +44,7 @@ func TestConfigIsRenderedInTheFormatThatContainerdReads(t *testing.T) {
 		file     string
 		settings settings
 	}{
-		{"containerd-1.6.toml", settings{programs: two, sandboxImage: "pause:1", restrictOOMScore: true}},
+		{"containerd-1.6.toml", settings{programs: two, sandboxImage: "pause:1", restrictOOMScore: true, cdiDirs: []string{"/etc/cdi", `/odd"dir`}}},
 		{"containerd-2.0.toml", settings{programs: three, sandboxImage: "pause:1"}},
 		{"containerd-newer.toml", settings{programs: newer, sandboxImage: "pause:1"}},
 		{"containerd-bundle.toml", settings{programs: bundlePrograms("/var/lib/kubelet/runtime/bundles/0123"), sandboxImage: `odd"name`, systemdCgroup: true}},

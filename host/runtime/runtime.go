@@ -29,7 +29,8 @@ type Config struct {
 
 	// SandboxImage is never collected as garbage. If it differs from the last start's, containerd is restarted.
 	SandboxImage string
-	CgroupDriver string // "cgroupfs" or "systemd"; that of the machine if empty
+	CgroupDriver string   // "cgroupfs" or "systemd"; that of the machine if empty
+	CDIDirs      []string // of the specs of devices
 	Network      Network
 
 	Log  *slog.Logger

@@ -35,6 +35,7 @@ func (r *Runtime) raise(ctx context.Context, p programs, began time.Time) error 
 	content, err := r.layout.renderConfig(settings{
 		programs: p, sandboxImage: r.config.SandboxImage,
 		systemdCgroup: r.systemd, restrictOOMScore: !mayLowerOOMScore(),
+		cdiDirs: r.config.CDIDirs,
 	})
 	if err != nil {
 		return err

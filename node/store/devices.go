@@ -12,8 +12,8 @@ import (
 	"nodal/node"
 )
 
-// Devices is the board of the resources that device plugins offer. The adapter of the plugins writes it. The owner of
-// the node's offer reads it when it rings.
+// Devices is the board of the resources that device plugins and the node's configuration offer. The adapters of both
+// write it. The owner of the node's offer reads it when it rings.
 type Devices struct {
 	mu    sync.RWMutex
 	known map[corev1.ResourceName]*node.DeviceResource
@@ -60,6 +60,21 @@ func (b *Devices) Listed(resource corev1.ResourceName, devices []node.Device) {
 		r.Devices = devices
 		b.told.Ring()
 	}
+}
+
+// Specified says which devices of the machine's CDI specs the node offers, and what is wrong with them.
+func (b *Devices) Specified(offer node.CDIOffer, devices []node.Device, fault string, at time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	r := b.known[offer.Resource]
+	if r == nil || r.CDI != offer {
+		r = &node.DeviceResource{Name: offer.Resource, Found: at, CDI: offer}
+		b.known[offer.Resource] = r
+	} else if r.Fault == fault && reflect.DeepEqual(r.Devices, devices) {
+		return
+	}
+	r.Devices, r.Fault = devices, fault
+	b.told.Ring()
 }
 
 // Lost says that the plugin of a resource has gone away.

@@ -41,7 +41,7 @@ type plugin struct {
 	registerapi.UnimplementedRegistrationServer
 
 	dir, socket, resource, state string
-	registry                     string
+	registry, cdi                string
 	ids                          []string
 	numa                         bool
 	preStart, prefers            bool
@@ -55,6 +55,7 @@ func main() {
 	flag.StringVar(&p.dir, "dir", deviceapi.DevicePluginPath, "the node's directory of device plugins")
 	flag.StringVar(&p.socket, "socket", "test.sock", "the name of the plugin's socket")
 	flag.StringVar(&p.registry, "registry", "", "the node's plugin registry, if it registers there instead")
+	flag.StringVar(&p.cdi, "cdi", "", "a kind of CDI: it names the device of that kind for each one")
 	flag.StringVar(&p.resource, "resource", "nodal.test/gadget", "the resource that it offers")
 	flag.StringVar(&p.state, "state", ".", "its directory of state")
 	flag.StringVar(&ids, "devices", "g0,g1", "the devices, by comma")
@@ -254,6 +255,9 @@ func (p *plugin) Allocate(ctx context.Context, r *deviceapi.AllocateRequest) (*d
 		}
 		for _, id := range c.GetDevicesIds() {
 			made.Devices = append(made.Devices, &deviceapi.DeviceSpec{HostPath: "/dev/null", ContainerPath: "/dev/gadget-" + id, Permissions: "rw"})
+			if p.cdi != "" {
+				made.CdiDevices = append(made.CdiDevices, &deviceapi.CDIDevice{Name: p.cdi + "=" + id})
+			}
 		}
 		answer.ContainerResponses = append(answer.ContainerResponses, made)
 	}

@@ -40,6 +40,7 @@ func TestTheDashboardInABrowser(t *testing.T) {
 		"a line of a log has an address of its own in the dashboard",
 		"the dashboard's commands work as shown, and do what the page does",
 		"the dashboard shows the fault of a manifest in the directory at once",
+		"the dashboard shows the plugins of the node, and which devices pods can have",
 		"the dashboard shows which settings the running node took from its files, which wait for a restart, and why files are rejected",
 		"the dashboard's first page is small, and soon painted on a slow machine",
 		"the dashboard follows ten thousand lines of a log a second",
@@ -54,7 +55,8 @@ func TestTheDashboardInABrowser(t *testing.T) {
 		return
 	}
 	manifests, drops := t.TempDir(), t.TempDir()
-	s := stage{daemon.StartAlone(t, "--pod-manifest-path", manifests, "--config-dir", drops), manifests, drops}
+	s := stage{daemon.StartAlone(t, "--pod-manifest-path", manifests, "--config-dir", drops,
+		"--cdi-devices=nodal.test/gpu:shares=2", "--cdi-spec-dirs="+specs(t)), manifests, drops}
 	s.tell(t, "weight")
 	s.tell(t, "journey", "IMAGE=nodal.test/busybox:1", "TARBALL="+saveBusybox(t))
 	s.Import("probe")
@@ -62,6 +64,17 @@ func TestTheDashboardInABrowser(t *testing.T) {
 	s.Import("busybox")
 	s.tell(t, "views", "IMAGE=nodal.test/busybox:1", "PATH="+programs(t))
 	s.tell(t, "faults", "IMAGE=nodal.test/busybox:1")
+}
+
+// specs makes a directory with the spec of a device.
+func specs(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	text := "cdiVersion: 0.5.0\nkind: nodal.test/gpu\ndevices: [{name: gpu0, containerEdits: {deviceNodes: [{path: /dev/null}]}}]\n"
+	if err := os.WriteFile(filepath.Join(dir, "gpu.yaml"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 func takeScreenshots(t *testing.T) {

@@ -386,6 +386,16 @@ await story(async ({ context, page, origin, step }) => {
     await accessible(page, "the garbage");
   });
 
+  await step("plugins and devices are shown", async () => {
+    await page.getByText("GPUs and other devices that pods can have").click();
+    const gpu = page.locator("tr", { hasText: "nodal.test/gpu" });
+    await gpu.getByText("CDI nodal.test/gpu, 2 shares each").waitFor();
+    await gpu.getByText("2 of 2").waitFor();
+    await page.getByText("1 resource of devices, 0 plugins in the registry").waitFor();
+    await accessible(page, "the devices");
+    if (process.env.SCREENSHOT) await page.screenshot({ path: process.env.SCREENSHOT, fullPage: true });
+  });
+
   await step("the logs of the machine are read", async () => {
     await page.getByText("Of the agent, the runtime, the kernel").click();
     await page.getByRole("searchbox", { name: "Lines that match" }).fill("msg=started");

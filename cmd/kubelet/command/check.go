@@ -36,6 +36,7 @@ func runCheck(args []string, c Console) int {
 	defer stop()
 	settings := append(checkSettings(cfg), checkRunning(ctx, cfg)...)
 	settings = append(append(settings, checkCgroups(cfg)...), checkLimits(cfg)...)
+	settings = append(settings, checkCDI(cfg.CDI)...)
 	settings = append(settings, checkKey(ctx, cfg.Dirs, cfg.Secrets))
 	if cfg.Runtime.Endpoint != "" {
 		return report(append(settings, checkEndpoint(ctx, cfg.Runtime)), c.Out)

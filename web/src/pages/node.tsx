@@ -12,6 +12,7 @@ import { Gauges } from "../parts/gauges";
 import { HealthIcon } from "../parts/icons";
 import { NodeLogs } from "../parts/node_logs";
 import { Past } from "../parts/past";
+import { PluginsSection } from "../parts/plugins";
 import { PodLink } from "../parts/pod_link";
 import { Pressure } from "../parts/pressure";
 import { SettingsSection } from "../parts/settings";
@@ -57,6 +58,7 @@ export function NodePage() {
           <PodStates />
           <Trouble />
           <Busiest pods={usage.latest?.pods} />
+          <PluginsSection />
           <KeptLogsSection />
           <GarbageSection />
           <SettingsSection />

@@ -57,6 +57,7 @@ export function readNodeLog(source: string, part: NodeLogPart): Call {
   return { ...read(path, "NodeLogsService/ReadNodeLog", "", { source, ...Object.fromEntries(asked) }), stream: true };
 }
 
+export const listPlugins = () => read("/v1/node/plugins", "NodeService/ListPlugins", "");
 export const listGarbage = () => read("/v1/node/garbage", "NodeService/ListGarbage", "");
 
 const asQuery = ({ namespace, name }: Named) => `namespace=${namespace}&name=${name}`;

@@ -1867,7 +1867,7 @@ type ListPluginsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The plugins whose sockets exist, ordered by socket.
 	Plugins []*Plugin `protobuf:"bytes,1,rep,name=plugins,proto3" json:"plugins,omitempty"`
-	// The resources that device plugins offer or have offered, ordered by name.
+	// The resources that device plugins and the node's configuration offer or have offered, ordered by name.
 	Devices       []*DeviceResource `protobuf:"bytes,2,rep,name=devices,proto3" json:"devices,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1917,13 +1917,14 @@ func (x *ListPluginsResponse) GetDevices() []*DeviceResource {
 	return nil
 }
 
-// DeviceResource is a resource that a device plugin offers, such as nvidia.com/gpu.
+// DeviceResource is a resource that a device plugin or the node's configuration offers, such as nvidia.com/gpu.
 type DeviceResource struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// The plugin's socket in the directory of device plugins. Empty until it has registered since the start of the agent.
+	// The plugin's socket: a name in the directory of device plugins, or a path elsewhere. Empty until it has registered since
+	// the start of the agent, and if the node's configuration offers the resource.
 	Socket string `protobuf:"bytes,2,opt,name=socket,proto3" json:"socket,omitempty"`
-	// Whether the plugin is there.
+	// Whether the plugin is there. Always true if the node's configuration offers the resource.
 	Connected bool `protobuf:"varint,3,opt,name=connected,proto3" json:"connected,omitempty"`
 	// The devices that count for the node's capacity.
 	Capacity uint32 `protobuf:"varint,4,opt,name=capacity,proto3" json:"capacity,omitempty"`
@@ -1931,10 +1932,14 @@ type DeviceResource struct {
 	Healthy uint32 `protobuf:"varint,5,opt,name=healthy,proto3" json:"healthy,omitempty"`
 	// The devices that pods have.
 	Assigned uint32 `protobuf:"varint,6,opt,name=assigned,proto3" json:"assigned,omitempty"`
-	// The reason why the plugin is not there.
+	// The reason why the plugin is not there, or why some devices cannot be had.
 	Message string `protobuf:"bytes,7,opt,name=message,proto3" json:"message,omitempty"`
 	// The time when the plugin went away.
-	LostAt        *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=lost_at,json=lostAt,proto3" json:"lost_at,omitempty"`
+	LostAt *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=lost_at,json=lostAt,proto3" json:"lost_at,omitempty"`
+	// The kind of the machine's CDI devices that the node's configuration offers as this resource. Empty for a plugin's.
+	CdiKind string `protobuf:"bytes,9,opt,name=cdi_kind,json=cdiKind,proto3" json:"cdi_kind,omitempty"`
+	// How many containers can have one such device at a time. capacity, healthy and assigned count shares.
+	Shares        uint32 `protobuf:"varint,10,opt,name=shares,proto3" json:"shares,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2023,6 +2028,20 @@ func (x *DeviceResource) GetLostAt() *timestamppb.Timestamp {
 		return x.LostAt
 	}
 	return nil
+}
+
+func (x *DeviceResource) GetCdiKind() string {
+	if x != nil {
+		return x.CdiKind
+	}
+	return ""
+}
+
+func (x *DeviceResource) GetShares() uint32 {
+	if x != nil {
+		return x.Shares
+	}
+	return 0
 }
 
 // Plugin is a program beside the agent that registers by a socket in a directory, as Kubernetes' CSI, device and DRA
@@ -2771,7 +2790,7 @@ const file_node_v1_node_proto_rawDesc = "" +
 	"\x12ListPluginsRequest\"s\n" +
 	"\x13ListPluginsResponse\x12)\n" +
 	"\aplugins\x18\x01 \x03(\v2\x0f.node.v1.PluginR\aplugins\x121\n" +
-	"\adevices\x18\x02 \x03(\v2\x17.node.v1.DeviceResourceR\adevices\"\xfb\x01\n" +
+	"\adevices\x18\x02 \x03(\v2\x17.node.v1.DeviceResourceR\adevices\"\xae\x02\n" +
 	"\x0eDeviceResource\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06socket\x18\x02 \x01(\tR\x06socket\x12\x1c\n" +
@@ -2780,7 +2799,10 @@ const file_node_v1_node_proto_rawDesc = "" +
 	"\ahealthy\x18\x05 \x01(\rR\ahealthy\x12\x1a\n" +
 	"\bassigned\x18\x06 \x01(\rR\bassigned\x12\x18\n" +
 	"\amessage\x18\a \x01(\tR\amessage\x123\n" +
-	"\alost_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\x06lostAt\"\xb5\x02\n" +
+	"\alost_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\x06lostAt\x12\x19\n" +
+	"\bcdi_kind\x18\t \x01(\tR\acdiKind\x12\x16\n" +
+	"\x06shares\x18\n" +
+	" \x01(\rR\x06shares\"\xb5\x02\n" +
 	"\x06Plugin\x12\x16\n" +
 	"\x06socket\x18\x01 \x01(\tR\x06socket\x12\x12\n" +
 	"\x04type\x18\x02 \x01(\tR\x04type\x12\x12\n" +

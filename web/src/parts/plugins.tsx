@@ -1,0 +1,94 @@
+// The node's plugins, and the devices that they or its configuration offer to pods.
+import { useSignal } from "@preact/signals";
+import type { DeviceResource, ListPluginsResponse, Plugin } from "../api/gen";
+import { messageOf, perform } from "../api/request";
+import { listPlugins } from "../pure/calls";
+import { offererOf, standingOf, stateOf, summaryOf } from "../pure/plugins";
+import { ApiButton } from "./commands";
+import { Waiting } from "./waiting";
+
+export function PluginsSection() {
+  const answer = useSignal<ListPluginsResponse | null>(null);
+  const problem = useSignal("");
+  const ask = async () => {
+    const got = await perform<ListPluginsResponse>(listPlugins()).catch(messageOf);
+    problem.value = typeof got === "string" ? got : "";
+    if (typeof got !== "string") answer.value = got;
+  };
+  return (
+    <section>
+      <div class="section-head">
+        <h2>Plugins and devices</h2>
+        <ApiButton call={listPlugins()} />
+      </div>
+      <details class="garbage" onToggle={(e) => void (e.currentTarget.open && ask())}>
+        <summary>{answer.value ? summaryOf(answer.value) : "GPUs and other devices that pods can have"}</summary>
+        {problem.value && <p class="problem" role="alert">{problem.value}</p>}
+        {answer.value ? (
+          <>
+            <Resources list={answer.value.devices ?? []} />
+            <Registered list={answer.value.plugins ?? []} />
+          </>
+        ) : (
+          !problem.value && <Waiting words="Asking the node…" />
+        )}
+      </details>
+    </section>
+  );
+}
+
+function Resources({ list }: { list: readonly DeviceResource[] }) {
+  if (list.length === 0) return <p class="muted">No plugin and no setting of the node offers devices.</p>;
+  return (
+    <table class="garbage-list">
+      <thead>
+        <tr>
+          <th scope="col">Resource</th>
+          <th scope="col">From</th>
+          <th scope="col">In use</th>
+          <th scope="col">Healthy</th>
+          <th scope="col">Problem</th>
+        </tr>
+      </thead>
+      <tbody>
+        {list.map((r) => (
+          <tr key={r.name} title={r.socket}>
+            <th scope="row">{r.name}</th>
+            <td>{offererOf(r)}</td>
+            <td class="num">{r.assigned ?? 0}</td>
+            <td class="num">
+              {r.healthy ?? 0} of {r.capacity ?? 0}
+            </td>
+            <td>{stateOf(r) || <span class="muted">–</span>}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Registered({ list }: { list: readonly Plugin[] }) {
+  if (list.length === 0) return null;
+  return (
+    <table class="garbage-list">
+      <thead>
+        <tr>
+          <th scope="col">Plugin</th>
+          <th scope="col">Type</th>
+          <th scope="col">Socket</th>
+          <th scope="col">State</th>
+        </tr>
+      </thead>
+      <tbody>
+        {list.map((p) => (
+          <tr key={p.socket} title={p.endpoint}>
+            <th scope="row">{p.name || "?"}</th>
+            <td>{p.type}</td>
+            <td>{p.socket}</td>
+            <td>{standingOf(p)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
