@@ -12,17 +12,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fsnotify/fsnotify"
+	"nodal/host/watch"
 )
 
-const (
-	// settle is the pause in which files have to stay the same.
-	settle = 200 * time.Millisecond
-	// floor is the time between looks at files of which nothing was heard: an event may be lost.
-	floor = 30 * time.Second
-	// mostLinks bounds how many symbolic links are followed on the way to a file, as Linux does.
-	mostLinks = 40
-)
+// settle is the pause in which files have to stay the same.
+const settle = 200 * time.Millisecond
 
 // Files are the files of a configuration.
 type Files struct {
@@ -30,29 +24,20 @@ type Files struct {
 	Dir     string // of drop-ins; empty for none
 	Pattern string // of the names of drop-ins
 
-	rest func(context.Context) bool // stands for pause in tests
+	rest func(context.Context) bool // stands for the pause in tests
 }
 
 // Watch calls changed at first, and after each change of the files, until the context ends.
 func (f Files) Watch(ctx context.Context, changed func(), log *slog.Logger) {
-	notify, err := fsnotify.NewWatcher()
-	if err != nil {
-		log.Warn("cannot watch the configuration files; they are read twice a minute", "err", err)
-		notify = &fsnotify.Watcher{}
-	} else {
-		defer notify.Close()
-	}
+	w := watch.Open("the configuration", log)
+	defer w.Close()
 	rest := f.rest
 	if rest == nil {
-		rest = pause
+		rest = func(ctx context.Context) bool { return watch.Pause(ctx, settle) }
 	}
-	timer := time.NewTimer(floor)
-	defer timer.Stop()
 	seen := ""
 	for {
-		if err == nil {
-			f.follow(notify)
-		}
+		w.Follow(f.all()...)
 		if now := f.read(); now != seen {
 			if !rest(ctx) {
 				return
@@ -63,88 +48,19 @@ func (f Files) Watch(ctx context.Context, changed func(), log *slog.Logger) {
 			seen = now
 			changed()
 		}
-		timer.Reset(floor)
-		select {
-		case <-ctx.Done():
-			return
-		case <-timer.C:
-		case <-notify.Events: // of whatever file: beside these may lie some that change often
-			if !rest(ctx) {
-				return
-			}
-			drain(notify)
-		case <-notify.Errors: // events were lost
-		}
-	}
-}
-
-// drain forgets the events that the next reading covers.
-func drain(notify *fsnotify.Watcher) {
-	for {
-		select {
-		case <-notify.Events:
-		default:
+		if !w.Await(ctx) {
 			return
 		}
 	}
 }
 
-// follow watches the directories on the way to each file. A directory that has taken another's name is watched in its place.
-func (f Files) follow(notify *fsnotify.Watcher) {
-	wanted := map[string]bool{}
-	for _, path := range f.Paths {
-		for _, dir := range way(path) {
-			wanted[dir] = true
-		}
-	}
-	for _, name := range f.dropIns() {
-		for _, dir := range way(name) {
-			wanted[dir] = true
-		}
-	}
+// all returns the files, and one that may come into the directory.
+func (f Files) all() []string {
+	paths := append(f.dropIns(), f.Paths...)
 	if f.Dir != "" {
-		for _, dir := range way(filepath.Join(f.Dir, "any")) {
-			wanted[dir] = true
-		}
+		paths = append(paths, filepath.Join(f.Dir, "any"))
 	}
-	for _, dir := range notify.WatchList() {
-		if !wanted[dir] {
-			_ = notify.Remove(dir)
-		}
-	}
-	for dir := range wanted {
-		for ; notify.Add(dir) != nil && dir != "/"; dir = filepath.Dir(dir) {
-			// The directory may come: it is seen in the one above it.
-		}
-	}
-}
-
-// way returns the directories in which a change may give a path another content: the one that holds the file, and those
-// that hold symbolic links to it.
-func way(path string) (dirs []string) {
-	absolute, err := filepath.Abs(path)
-	if err != nil {
-		return nil
-	}
-	at, rest := "/", strings.Split(absolute, "/")
-	for links := 0; len(rest) > 0; {
-		next := filepath.Join(at, rest[0])
-		rest = rest[1:]
-		target, err := os.Readlink(next)
-		if err != nil || links == mostLinks {
-			if len(rest) > 0 {
-				at = next
-			}
-			continue
-		}
-		links++
-		dirs = append(dirs, at)
-		if filepath.IsAbs(target) {
-			at = "/"
-		}
-		rest = append(strings.Split(target, "/"), rest...)
-	}
-	return append(dirs, at)
+	return paths
 }
 
 // dropIns lists the files of the directory whose names match.
@@ -177,16 +93,4 @@ func (f Files) read() string {
 		digest.Write(content)
 	}
 	return string(digest.Sum(nil))
-}
-
-// pause waits until files have settled, and reports whether the context goes on.
-func pause(ctx context.Context) bool {
-	timer := time.NewTimer(settle)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }

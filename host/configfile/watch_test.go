@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"nodal/host/watch"
 )
 
 // watched watches files until the test ends, and returns a function that waits for a change, after the first call.
@@ -23,7 +25,7 @@ func watched(t *testing.T, f Files) (hear func(what string)) {
 		t.Helper()
 		select {
 		case <-heard:
-		case <-time.After(floor / 2): // the look now and then does not help
+		case <-time.After(watch.Floor / 2): // the look now and then does not help
 			t.Fatalf("not heard: %s", what)
 		}
 	}

@@ -63,8 +63,8 @@ var rules = []rule{
 // hostRule returns the rule of one adapter, which may not import its neighbours.
 func hostRule(dir string) rule {
 	technology := strings.Join(strings.Split(dir, "/")[:2], "/")
-	return rule{technology, []string{"node", "host/replace", "host/thread", "host/outsider", technology},
-		"an adapter that knows another cannot be replaced or tested alone; the agent puts them together. All that they share is how to write a file whole and how to have a thread to oneself. " +
+	return rule{technology, []string{"node", "host/replace", "host/thread", "host/outsider", "host/watch", technology},
+		"an adapter that knows another cannot be replaced or tested alone; the agent puts them together. All that they share is how to write a file whole, how to have a thread to oneself, how to call a plugin, and how to wait for changes of files. " +
 			"What the node offers is read for them: they are told the part that they need", []string{"node/offer"}}
 }
 
