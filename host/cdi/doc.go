@@ -1,7 +1,7 @@
 // Package cdi offers devices of the machine for which there are specs of the Container Device Interface, but no device
 // plugin: nvidia-ctk and others write such specs, and container runtimes read them.
 //
-//	specs (*.json, *.yaml) ── a look every two seconds ──▶ board: which devices there are
+//	specs (*.json, *.yaml) ── a look at each change ──▶ board: which devices there are
 //	reconciler ── Allocate ──▶ CDI names, which the runtime looks up when it makes a container
 //
 // The board (node/store.Devices) is that of device plugins, so all that follows is the same for both: capacity,

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,12 +15,13 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"nodal/host/watch"
 	"nodal/node"
 	"nodal/node/store"
 )
 
-// pace is the time between two looks at the directories.
-const pace = 2 * time.Second
+// patience bounds how long the runtime may take to say whether it gives devices.
+const patience = 2 * time.Second
 
 // Specs are the specs on the machine. Of two devices with one name that of the later directory counts, as for container
 // runtimes.
@@ -45,22 +47,37 @@ type file struct {
 	err  error
 }
 
-// Run looks at the specs until the context ends.
+// Run looks at the specs when they or their device files change, until the context ends.
 func (s *Specs) Run(ctx context.Context) {
 	if len(s.Offers) == 0 {
 		return
 	}
-	ticker := time.NewTicker(pace)
-	defer ticker.Stop()
+	w := watch.Open("the specs of CDI", s.Log)
+	defer w.Close()
 	for {
 		s.ask(ctx)
 		s.Look()
-		select {
-		case <-ctx.Done():
+		w.Follow(s.paths()...)
+		s.Look() // what has changed before it was followed
+		if !w.Await(ctx) {
 			return
-		case <-ticker.C:
 		}
 	}
+}
+
+// paths returns files in which a change may give pods other devices: specs as they were read last, those that may come,
+// and device files.
+func (s *Specs) paths() (paths []string) {
+	for _, dir := range s.Dirs {
+		paths = append(paths, filepath.Join(dir, "any"))
+	}
+	for path, f := range s.files {
+		paths = append(paths, path)
+		for _, d := range f.spec.Devices {
+			paths = append(paths, d.files()...)
+		}
+	}
+	return paths
 }
 
 // ignores says what to do about a runtime that would make containers without their devices, and report no fault.
@@ -72,7 +89,7 @@ func (s *Specs) ask(ctx context.Context) {
 	if s.Ignored == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, pace)
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if ignored, err := s.Ignored(ctx); err == nil {
 		s.unable = ""

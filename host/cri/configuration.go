@@ -7,7 +7,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// configuration is what is read of containerd's configuration.
+// configuration holds what is read of containerd's configuration.
 type configuration struct {
 	SandboxImage string   `json:"sandboxImage"` // empty for newer versions, which pin the image
 	EnableCDI    *bool    `json:"enableCDI"`    // in 1.7 and in some of 2
@@ -15,7 +15,7 @@ type configuration struct {
 	Containerd   any      `json:"containerd"`   // in all versions
 }
 
-// configuration reads the runtime's configuration. It is empty for another runtime than containerd.
+// configuration asks containerd for its configuration. Another runtime has none.
 func (c *Conn) configuration(ctx context.Context) (configuration, error) {
 	reply, err := c.runtime.Status(ctx, &runtimeapi.StatusRequest{Verbose: true})
 	if err != nil {
