@@ -4,18 +4,14 @@ import type { PodStats, SettingWarning, Shutdown, Source } from "../api/gen";
 import { ApiButton, CopyButton } from "../parts/commands";
 import { Conditions } from "../parts/conditions";
 import { ConfigurationSection, RejectedFiles } from "../parts/configuration";
+import { Drawers } from "../parts/drawers";
 import { EventList } from "../parts/events";
 import { Fact } from "../parts/fact";
-import { GarbageSection } from "../parts/garbage";
-import { KeptLogsSection } from "../parts/kept_logs";
 import { Gauges } from "../parts/gauges";
 import { HealthIcon } from "../parts/icons";
-import { NodeLogs } from "../parts/node_logs";
 import { Past } from "../parts/past";
-import { PluginsSection } from "../parts/plugins";
 import { PodLink } from "../parts/pod_link";
 import { Pressure } from "../parts/pressure";
-import { SettingsSection } from "../parts/settings";
 import { Waiting } from "../parts/waiting";
 import { getNode, watchEvents } from "../pure/calls";
 import { type ConditionLine, ofNode, troubleOf } from "../pure/conditions";
@@ -27,7 +23,6 @@ import { bytes, full, since } from "../pure/time";
 import { now } from "../state/clock";
 import { events, node, podList, probes, synced } from "../state/live";
 import { hrefOf } from "../state/route";
-import { isAdmin } from "../state/session";
 import { useNodeUsage } from "../state/usage";
 
 export function NodePage() {
@@ -58,11 +53,7 @@ export function NodePage() {
           <PodStates />
           <Trouble />
           <Busiest pods={usage.latest?.pods} />
-          <PluginsSection />
-          <KeptLogsSection />
-          <GarbageSection />
-          <SettingsSection />
-          {isAdmin.value && <NodeLogs />}
+          <Drawers />
           <LastEvents />
         </div>
         <aside class="column-side">

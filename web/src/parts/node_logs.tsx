@@ -1,40 +1,20 @@
-// The logs of the machine and of the agent, for admins. They are asked for when the section is opened.
+// The logs of the machine and of the agent, for admins.
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { ListNodeLogsResponse, NodeLog } from "../api/gen";
-import { fetchOk, messageOf, perform } from "../api/request";
+import { fetchOk, messageOf } from "../api/request";
 import { listNodeLogs, readNodeLog } from "../pure/calls";
 import { appended, optionOf } from "../pure/node_log";
+import { Answer } from "./answer";
 import { ApiButton } from "./commands";
-import { Waiting } from "./waiting";
 
 const lines = 500; // the last ones of a log
 
 export function NodeLogs() {
-  const logs = useSignal<NodeLog[] | null>(null);
-  const problem = useSignal("");
-  const open = useSignal(false);
-  const ask = async () => {
-    const got = await perform<ListNodeLogsResponse>(listNodeLogs()).catch(messageOf);
-    problem.value = typeof got === "string" ? got : (got.message ?? "");
-    if (typeof got !== "string") logs.value = got.logs ?? [];
-  };
-  const toggle = (now: boolean) => {
-    open.value = now;
-    if (now) void ask();
-  };
   return (
-    <section class="node-logs">
-      <div class="section-head">
-        <h2>Logs of the machine</h2>
-        <ApiButton call={listNodeLogs()} />
-      </div>
-      <details class="garbage" onToggle={(e) => toggle(e.currentTarget.open)}>
-        <summary>Of the agent, the runtime, the kernel and the units of systemd</summary>
-        {problem.value && <p class="problem" role="alert">{problem.value}</p>}
-        {logs.value ? open.value && <Chosen logs={logs.value} /> : !problem.value && <Waiting words="Asking which logs there are…" />}
-      </details>
-    </section>
+    <Answer<ListNodeLogsResponse> call={listNodeLogs()} waiting="Asking which logs there are…" faults={(answer) => answer.message ?? ""}>
+      {(answer) => <Chosen logs={answer.logs ?? []} />}
+    </Answer>
   );
 }
 

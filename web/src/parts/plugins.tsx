@@ -1,39 +1,20 @@
 // The node's plugins, and the devices that they or its configuration offer to pods.
-import { useSignal } from "@preact/signals";
 import type { DeviceResource, ListPluginsResponse, Plugin } from "../api/gen";
-import { messageOf, perform } from "../api/request";
 import { listPlugins } from "../pure/calls";
 import { offererOf, standingOf, stateOf, summaryOf } from "../pure/plugins";
-import { ApiButton } from "./commands";
-import { Waiting } from "./waiting";
+import { Answer } from "./answer";
 
-export function PluginsSection() {
-  const answer = useSignal<ListPluginsResponse | null>(null);
-  const problem = useSignal("");
-  const ask = async () => {
-    const got = await perform<ListPluginsResponse>(listPlugins()).catch(messageOf);
-    problem.value = typeof got === "string" ? got : "";
-    if (typeof got !== "string") answer.value = got;
-  };
+export function Plugins() {
   return (
-    <section>
-      <div class="section-head">
-        <h2>Plugins and devices</h2>
-        <ApiButton call={listPlugins()} />
-      </div>
-      <details class="garbage" onToggle={(e) => void (e.currentTarget.open && ask())}>
-        <summary>{answer.value ? summaryOf(answer.value) : "GPUs and other devices that pods can have"}</summary>
-        {problem.value && <p class="problem" role="alert">{problem.value}</p>}
-        {answer.value ? (
-          <>
-            <Resources list={answer.value.devices ?? []} />
-            <Registered list={answer.value.plugins ?? []} />
-          </>
-        ) : (
-          !problem.value && <Waiting words="Asking the node…" />
-        )}
-      </details>
-    </section>
+    <Answer<ListPluginsResponse> call={listPlugins()} waiting="Asking the node…">
+      {(answer) => (
+        <>
+          <p class="muted">{summaryOf(answer)}</p>
+          <Resources list={answer.devices ?? []} />
+          <Registered list={answer.plugins ?? []} />
+        </>
+      )}
+    </Answer>
   );
 }
 

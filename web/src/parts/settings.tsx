@@ -1,32 +1,14 @@
-// What the node was told by files and flags, and what it makes of it. It is asked for when it is opened.
-import { useSignal } from "@preact/signals";
+// What the node was told by files and flags, and what it makes of it.
 import type { FeatureGate, GetNodeConfigResponse } from "../api/gen";
-import { messageOf, perform } from "../api/request";
 import { getNodeConfig } from "../pure/calls";
 import { valueText } from "../pure/configuration";
-import { ApiButton } from "./commands";
-import { Waiting } from "./waiting";
+import { Answer } from "./answer";
 
-export function SettingsSection() {
-  const answer = useSignal<GetNodeConfigResponse | null>(null);
-  const problem = useSignal("");
-  const ask = async () => {
-    const got = await perform<GetNodeConfigResponse>(getNodeConfig()).catch(messageOf);
-    problem.value = typeof got === "string" ? got : "";
-    if (typeof got !== "string") answer.value = got;
-  };
+export function Settings() {
   return (
-    <section>
-      <div class="section-head">
-        <h2>Settings</h2>
-        <ApiButton call={getNodeConfig()} />
-      </div>
-      <details class="garbage" onToggle={(e) => void (e.currentTarget.open && ask())}>
-        <summary>What files and flags set, and what has no effect</summary>
-        {problem.value && <p class="problem" role="alert">{problem.value}</p>}
-        {answer.value ? <Told answer={answer.value} /> : !problem.value && <Waiting words="Asking the node…" />}
-      </details>
-    </section>
+    <Answer<GetNodeConfigResponse> call={getNodeConfig()} waiting="Asking the node…">
+      {(answer) => <Told answer={answer} />}
+    </Answer>
   );
 }
 
