@@ -93,6 +93,10 @@ var specimens = []specimen{
 	{"hostly", "  hostNetwork: true\n  containers:\n  - {name: main, " + busybox + `, command: [sh, -c, "exec sleep 1000"]}`, ready},
 	{"greedy", "  containers:\n  - {name: main, " + busybox + ", resources: {requests: {cpu: 1000}}}", ended},
 	{"astray", "  nodeSelector: {no: such}\n  containers:\n  - {name: main, " + busybox + "}", ended},
+	{"absent", "  restartPolicy: Never\n  containers:\n  - {name: main, " + busybox + `, command: [/no/such/program]}`, ended},
+	{"late", "  containers:\n  - {name: main, " + busybox + `, command: [sh, -c, "exec sleep 1000"]}`, ready},
+	{"swollen", "  restartPolicy: Never\n  containers:\n  - {name: main, " + busybox +
+		`, command: [sh, -c, "exec tail /dev/zero"], resources: {limits: {memory: 16Mi}}}`, ended},
 	{"hooked", "  restartPolicy: Never\n  containers:\n  - name: main\n    " + busybox + `
     command: [sh, -c, "exec sleep 1000"]
     lifecycle: {postStart: {exec: {command: [sh, -c, "echo no; exit 1"]}}}`, ended},
@@ -179,6 +183,22 @@ func (s *side) readPods() {
 			return true
 		})
 		return len(list.Items) > 0 && len(left) == 0
+	})
+}
+
+// expire gives a pod that runs a deadline that has passed, and notes its status again.
+func (s *side) expire() {
+	s.t.Helper()
+	s.ask("PATCH", s.pods()+"/late", "application/strategic-merge-patch+json", `{"spec": {"activeDeadlineSeconds": 1}}`)
+	s.within(settling, "the end of pod late of "+s.node, func() bool {
+		pod, ok := get[corev1.Pod](s.plane, s.pods()+"/late")
+		if !ok || !ended(&pod) {
+			return false
+		}
+		text, err := json.Marshal(pod.Status)
+		must(s.t, err)
+		must(s.t, s.facts.Add("Pod late, at its deadline", s.plain(text)))
+		return true
 	})
 }
 

@@ -160,6 +160,7 @@ func TestWhatDiffersFromUpstreamsKubeletIsWritten(t *testing.T) {
 	for _, s := range sides {
 		s.readNode()
 		s.readPods()
+		s.expire()
 		s.readKubelet()
 		s.facts.Drop(varying...)
 		maps.DeleteFunc(s.facts, func(_, text string) bool { return text == boundless })
