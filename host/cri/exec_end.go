@@ -15,7 +15,8 @@ import (
 )
 
 const (
-	startWait  = 5 * time.Second // for the process of a command, from when it is asked for
+	startWait  = time.Minute     // for the process of a command, from when it is asked for: a machine may be slow
+	otherWait  = 5 * time.Second // the same once another process has started, which may be the command by another name
 	hangUpWait = 3 * time.Second // for a process to end by itself when its client is gone
 )
 
@@ -51,10 +52,14 @@ func (s *Streams) watchStart(ctx context.Context, container string, cmd []string
 		defer done()
 		for err == nil {
 			var c containerd.Command
-			if c, err = next(); err == nil && runs(search, c.Pid, cmd) {
+			if c, err = next(); err != nil {
+				return
+			}
+			if runs(search, c.Pid, cmd) {
 				e.found <- c
 				return
 			}
+			time.AfterFunc(otherWait, cancel)
 		}
 	}()
 	return e

@@ -91,19 +91,44 @@ func TestProcessOfACommandThatLostItsClientIsEnded(t *testing.T) {
 	})
 }
 
+func TestProcessThatStartsSlowlyIsEnded(t *testing.T) {
+	pid, cmd := self(t)
+	synctest.Test(t, func(t *testing.T) {
+		r, fake := newCommands()
+		process := r.watchStart(t.Context(), "web", cmd)
+		time.Sleep(startWait - 1)
+		fake.started <- containerd.Command{ID: "ours", Pid: pid}
+		r.end(process)
+		if len(fake.signals) == 0 || fake.signals[0] != "web ours hangup" {
+			t.Errorf("got signals %q, want a hangup", fake.signals)
+		}
+	})
+}
+
 func TestProcessThatIsNotFoundIsNotEnded(t *testing.T) {
 	_, cmd := self(t)
-	for name, tell := range map[string]func(*fakeCommands){
-		"none starts":       func(*fakeCommands) {},
-		"no events":         func(f *fakeCommands) { close(f.started) },
-		"only others start": func(f *fakeCommands) { f.started <- containerd.Command{ID: "probe", Pid: 1} },
+	for name, c := range map[string]struct {
+		tell func(*fakeCommands)
+		wait time.Duration
+	}{
+		"none starts": {func(*fakeCommands) {}, startWait},
+		"no events":   {func(f *fakeCommands) { close(f.started) }, 0},
+		"only others start": {func(f *fakeCommands) {
+			f.started <- containerd.Command{ID: "probe", Pid: 1}
+			time.Sleep(otherWait / 2)
+			f.started <- containerd.Command{ID: "probe again", Pid: 1}
+		}, otherWait},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r, fake := newCommands()
+				began := time.Now()
 				process := r.watchStart(t.Context(), "web", cmd)
-				tell(fake)
+				c.tell(fake)
 				r.end(process)
+				if took := time.Since(began); took != c.wait {
+					t.Errorf("it was looked for during %s, want %s", took, c.wait)
+				}
 				if len(fake.signals) > 0 {
 					t.Errorf("got signals %q, want none", fake.signals)
 				}
