@@ -27,7 +27,7 @@ type gauges struct {
 // measure makes the gauges. down reports whether the machine shuts down.
 func measure(o Options, f facts, m memory, r runtime, down func() bool) (g gauges) {
 	cfg := o.Config
-	g.meter = usage.New(usage.Config{Volumes: m.volumes, LogDir: m.files.Logs.PodDir, Layers: r.stats.PodLayers, Walked: m.counts.Measured})
+	g.meter = usage.New(usage.Config{Volumes: m.volumes, LogDir: m.files.Logs.PodDir, Layers: r.stats.PodLayers, Ask: m.csi.Use, Walked: m.counts.Measured})
 	g.figures = stats.New(stats.Config{
 		Runtime: r.stats, Cgroups: counted(f.cgroups, r.cgroups, r.pid(), cfg.Cgroups.Runtime), Views: m.state.Store.Views,
 		NodeName: cfg.Node.Name, Started: f.machine.Booted, Root: cfg.Dirs.Root, Disk: g.meter,

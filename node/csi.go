@@ -12,6 +12,7 @@ const CSIPlugin = "CSIPlugin"
 // What a CSI driver may be able to do, in the words of CSI.
 const (
 	StagesVolumes  = "STAGE_UNSTAGE_VOLUME"     // volumes are made ready once, before pods get them
+	TellsUse       = "GET_VOLUME_STATS"         // it is asked how full its volumes are
 	MountsForGroup = "VOLUME_MOUNT_GROUP"       // it gives volumes to the fsGroup itself
 	TellsWriters   = "SINGLE_NODE_MULTI_WRITER" // it tells one writer of a node from several
 )

@@ -23,6 +23,13 @@ type DiskPlace struct {
 	Container string // of the logs
 	Apart     bool   // it is a file system of its own, which is measured as a whole
 	Ephemeral bool   // it counts as what the pod may write to the node
+	Driven    bool   // a CSI driver has it, and alone says how full it is
+}
+
+// VolumeUse tells how full a volume is, as its driver says. What the driver does not say is nil.
+type VolumeUse struct {
+	Capacity, Available, Used      *uint64 // in bytes
+	Inodes, InodesFree, InodesUsed *uint64
 }
 
 // Written counts a pod's bytes on the node's disk.

@@ -23,6 +23,7 @@ type fake struct {
 	name   string
 	info   *csiapi.NodeGetInfoResponse // nil never answers
 	able   []csiapi.NodeServiceCapability_RPC_Type
+	usage  []*csiapi.VolumeUsage // of a volume
 	called []string
 	fails  map[string]error
 	do     func(call, path string) // what a call does

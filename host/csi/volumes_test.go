@@ -43,13 +43,21 @@ func (f *fake) NodeUnpublishVolume(_ context.Context, r *csiapi.NodeUnpublishVol
 	return &csiapi.NodeUnpublishVolumeResponse{}, f.call("unpublish", r.GetTargetPath())
 }
 
+func (f *fake) NodeGetVolumeStats(_ context.Context, r *csiapi.NodeGetVolumeStatsRequest) (*csiapi.NodeGetVolumeStatsResponse, error) {
+	if r.GetVolumeId() != "a/../b" || !strings.HasSuffix(r.GetStagingTargetPath(), "/globalmount") {
+		return nil, errors.New("another volume")
+	}
+	return &csiapi.NodeGetVolumeStatsResponse{Usage: f.usage}, f.call("use", r.GetVolumePath())
+}
+
 // bench is a node with one driver, which mounts file systems in memory.
 type bench struct {
 	t *testing.T
 	*Volumes
 	*fake
-	pv  *corev1.PersistentVolume
-	pub node.Publication
+	pv   *corev1.PersistentVolume
+	pub  node.Publication
+	more []string // capabilities
 }
 
 func newBench(t *testing.T) *bench {
@@ -87,7 +95,7 @@ func newBench(t *testing.T) *bench {
 	b.Volumes = New(Config{
 		Dir: filepath.Join(root, "plugins"), Pods: filepath.Join(root, "pods"),
 		Driver: func(name string) (node.Plugin, bool) {
-			info := node.PluginInfo{Name: name, Endpoint: at, Driver: &node.CSIDriver{Capabilities: []string{node.StagesVolumes}}}
+			info := node.PluginInfo{Name: name, Endpoint: at, Driver: &node.CSIDriver{Capabilities: append([]string{node.StagesVolumes}, b.more...)}}
 			return node.Plugin{Info: info}, name == "disk"
 		},
 	})

@@ -28,6 +28,8 @@ type Disk interface {
 	Places(*node.Pod) ([]node.DiskPlace, error)
 	// Measure returns the size of the files below a directory. A missing directory takes nothing.
 	Measure(ctx context.Context, dir string) (bytes, inodes uint64, err error)
+	// Ask asks the driver of the volume at a directory how full it is. It returns ErrUnsupported if the driver does not say.
+	Ask(ctx context.Context, dir string) (node.VolumeUse, error)
 }
 
 // podDisk holds the disk usage of a pod.
@@ -179,25 +181,25 @@ func measurePod(ctx context.Context, disk Disk, pod *node.Pod) *podDisk {
 	places, err := disk.Places(pod)
 	errs := []error{err}
 	for _, p := range places {
-		use, err := measurePlace(ctx, disk, p)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // not made yet, or gone already
+		volume, err := measurePlace(ctx, disk, p)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, node.ErrUnsupported) {
+			continue // not made yet, gone already, or not known to its driver
 		}
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
 		if p.Volume == "" {
-			found.logs[p.Container] = *use
+			found.logs[p.Container] = volume.FsStats
 			continue
 		}
-		volume := statsapi.VolumeStats{Name: p.Volume, FsStats: *use}
+		volume.Name = p.Volume
 		if p.Claim != "" {
 			volume.PVCRef = &statsapi.PVCReference{Name: p.Claim, Namespace: pod.Object.Namespace}
 		}
-		found.volumes = append(found.volumes, volume)
+		found.volumes = append(found.volumes, *volume)
 		if p.Ephemeral {
-			found.ephemeral.add(use)
+			found.ephemeral.add(&volume.FsStats)
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -206,14 +208,24 @@ func measurePod(ctx context.Context, disk Disk, pod *node.Pod) *podDisk {
 	return found
 }
 
-func measurePlace(ctx context.Context, disk Disk, p node.DiskPlace) (*statsapi.FsStats, error) {
-	use, err := diskAt(p.Dir)
-	if err != nil || p.Apart {
-		return use, err
+func measurePlace(ctx context.Context, disk Disk, p node.DiskPlace) (*statsapi.VolumeStats, error) {
+	if p.Driven {
+		use, err := disk.Ask(ctx, p.Dir)
+		return &statsapi.VolumeStats{FsStats: statsapi.FsStats{
+			Time: at(time.Now()), CapacityBytes: use.Capacity, AvailableBytes: use.Available, UsedBytes: use.Used,
+			Inodes: use.Inodes, InodesFree: use.InodesFree, InodesUsed: use.InodesUsed,
+		}}, err
 	}
-	bytes, inodes, err := disk.Measure(ctx, p.Dir)
-	use.UsedBytes, use.InodesUsed = &bytes, &inodes
-	return use, err
+	use, err := diskAt(p.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if !p.Apart {
+		var bytes, inodes uint64
+		bytes, inodes, err = disk.Measure(ctx, p.Dir)
+		use.UsedBytes, use.InodesUsed = &bytes, &inodes
+	}
+	return &statsapi.VolumeStats{FsStats: *use}, err
 }
 
 // addDisks fills in the disk usage of pods: volumes, logs, and the writable layers of containers, each with the

@@ -39,6 +39,15 @@ func (m *measured) Measure(_ context.Context, dir string) (bytes, inodes uint64,
 	return uint64(len(filepath.Base(dir))), 1, nil
 }
 
+// Ask knows one volume.
+func (m *measured) Ask(_ context.Context, dir string) (node.VolumeUse, error) {
+	if filepath.Base(dir) != "driven" {
+		return node.VolumeUse{}, node.ErrUnsupported
+	}
+	capacity, used := uint64(1000), uint64(10)
+	return node.VolumeUse{Capacity: &capacity, Used: &used}, nil
+}
+
 // diskCollector has a pod with three volumes and the logs of its container.
 func diskCollector(t *testing.T) (*Collector, *measured) {
 	c, dir := kernelCollector(t, 1)
@@ -53,18 +62,23 @@ func diskCollector(t *testing.T) (*Collector, *measured) {
 }
 
 func TestVolumesAndLogsAreMeasured(t *testing.T) {
-	c, _ := diskCollector(t)
+	c, disk := diskCollector(t)
 	defer c.tree.forget()
+	disk.places = append(disk.places, node.DiskPlace{Dir: "/driven", Volume: "driven", Claim: "disk", Driven: true},
+		node.DiskPlace{Dir: "/silent", Volume: "whose driver does not say", Driven: true})
 	db := asked(t, c).Pods[0]
-	if len(db.VolumeStats) != 3 {
-		t.Fatalf("got %d volumes, want 3", len(db.VolumeStats))
+	if len(db.VolumeStats) != 4 {
+		t.Fatalf("got %d volumes, want 4", len(db.VolumeStats))
 	}
-	scratch, config, data := db.VolumeStats[0], db.VolumeStats[1], db.VolumeStats[2]
+	scratch, config, data, driven := db.VolumeStats[0], db.VolumeStats[1], db.VolumeStats[2], db.VolumeStats[3]
 	if scratch.Name != "scratch" || *scratch.UsedBytes != 7 || *scratch.InodesUsed != 1 || *scratch.CapacityBytes == 0 || *config.UsedBytes != 6 {
 		t.Errorf("got %+v and %+v", scratch, config)
 	}
 	if data.PVCRef.Name != "mine" || data.PVCRef.Namespace != "default" || *data.UsedBytes == 4 {
 		t.Errorf("got %+v, want what its file system says", data)
+	}
+	if driven.PVCRef.Name != "disk" || *driven.CapacityBytes != 1000 || *driven.UsedBytes != 10 || driven.AvailableBytes != nil {
+		t.Errorf("got %+v, want what its driver says, and no more", driven)
 	}
 	if main := db.Containers[0]; *main.Logs.UsedBytes != 4 || *main.Logs.CapacityBytes == 0 {
 		t.Errorf("the container's logs are %+v", main.Logs)

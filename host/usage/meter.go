@@ -28,6 +28,8 @@ type Config struct {
 	LogDir  func(node.Key, types.UID) (string, error)
 	// Layers returns what each container of a pod has written over its image.
 	Layers func(context.Context, types.UID) (map[string]node.Space, error)
+	// Ask asks the driver of the volume at a directory how full it is.
+	Ask func(ctx context.Context, dir string) (node.VolumeUse, error)
 	// Walked is called after each walk; nil disables it.
 	Walked func(took time.Duration)
 }
@@ -36,6 +38,8 @@ type Config struct {
 type Volumes interface {
 	// NodeDir returns the directory of a volume that the node has made. It is empty for a volume on a server.
 	NodeDir(pod *corev1.Pod, volume string) (string, error)
+	// DrivenDir returns the directory of a volume that a CSI driver has. It is empty for others.
+	DrivenDir(pod *corev1.Pod, volume string) (string, error)
 }
 
 // Meter measures what pods have on the node's disk. Its methods may be called from any goroutine.
@@ -70,6 +74,11 @@ func (m *Meter) Places(pod *node.Pod) ([]node.DiskPlace, error) {
 func (m *Meter) Measure(ctx context.Context, dir string) (bytes, inodes uint64, err error) {
 	use, err := m.measure(ctx, dir, statsAge)
 	return uint64(use.Bytes), uint64(use.Inodes), err
+}
+
+// Ask asks the driver of the volume at a directory how full it is.
+func (m *Meter) Ask(ctx context.Context, dir string) (node.VolumeUse, error) {
+	return m.config.Ask(ctx, dir)
 }
 
 // Written returns how many bytes a pod has in the named volumes. If containers is true, it also returns how many its

@@ -46,12 +46,20 @@ func newBench() *bench {
 // NodeDir has volumes called remote lie on a server.
 func (b *bench) NodeDir(_ *corev1.Pod, volume string) (string, error) {
 	switch volume {
-	case "remote":
+	case "remote", "driven":
 		return "", nil
 	case "broken":
 		return "", errors.New("no way to broken")
 	}
 	return "/" + volume, nil
+}
+
+// DrivenDir has volumes called driven belong to a driver.
+func (b *bench) DrivenDir(_ *corev1.Pod, volume string) (string, error) {
+	if volume == "driven" {
+		return "/driven/mount", nil
+	}
+	return "", nil
 }
 
 func podWith(volumes ...corev1.Volume) *node.Pod {
@@ -74,11 +82,12 @@ func TestWhereTheFilesOfAPodLie(t *testing.T) {
 	secret := volume("secret", corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{}})
 	host := volume("host", corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{}})
 	claim := volume("claim", corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "mine"}})
-	got, err := newBench().Places(podWith(scratch("scratch"), scratch("broken"), scratch("remote"), memory, config, secret, host, claim))
+	driven := volume("driven", corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "disk"}})
+	got, err := newBench().Places(podWith(scratch("scratch"), scratch("broken"), scratch("remote"), memory, config, secret, host, claim, driven))
 	want := []node.DiskPlace{
 		{Dir: "/scratch", Volume: "scratch", Ephemeral: true}, {Dir: "/memory", Volume: "memory", Apart: true},
 		{Dir: "/config", Volume: "config", Ephemeral: true}, {Dir: "/secret", Volume: "secret"},
-		{Dir: "/claim", Volume: "claim", Claim: "mine", Apart: true}, {Dir: "/logs/web/main", Container: "main"},
+		{Dir: "/claim", Volume: "claim", Claim: "mine", Apart: true}, {Dir: "/driven/mount", Volume: "driven", Claim: "disk", Apart: true, Driven: true}, {Dir: "/logs/web/main", Container: "main"},
 	}
 	if !slices.Equal(got, want) || err == nil || err.Error() != "no way to broken" {
 		t.Errorf("got %+v, %v; want %+v, and that there is no way to one", got, err, want)

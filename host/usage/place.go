@@ -20,6 +20,10 @@ func (m *Meter) places(pod *node.Pod, wanted func(node.DiskPlace) bool) ([]node.
 		}
 		var err error
 		place.Dir, err = m.config.Volumes.NodeDir(pod.Object, place.Volume)
+		if place.Dir == "" && err == nil {
+			place.Dir, err = m.config.Volumes.DrivenDir(pod.Object, place.Volume)
+			place.Driven = place.Dir != ""
+		}
 		if place.Dir != "" {
 			places = append(places, place)
 		}

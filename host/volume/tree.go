@@ -151,6 +151,16 @@ func (t *Tree) NodeDir(pod *corev1.Pod, name string) (string, error) {
 	return at.dir, err
 }
 
+// DrivenDir returns the directory at which a CSI driver publishes a volume of a pod. It returns "" for a volume without a
+// driver.
+func (t *Tree) DrivenDir(pod *corev1.Pod, name string) (string, error) {
+	at, kind, err := t.find(pod, name)
+	if kind.dir != csiDir {
+		return "", err
+	}
+	return at.dir, err
+}
+
 // podDir returns the directory of a pod. It refuses a UID that would lead out of the directory of pods.
 func (t *Tree) podDir(uid types.UID) (string, error) {
 	name := string(uid)

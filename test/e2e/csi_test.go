@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 
 	"nodal/test/agent"
 	"nodal/test/claim"
@@ -170,9 +171,10 @@ func TestPodsShareAVolumeOfACSIDriver(t *testing.T) {
 		"a pod keeps its volume over the end of the agent and of the driver, and neither stages nor publishes it again",
 		"a volume that a driver cannot stage keeps its own pods waiting, with Kubernetes' words",
 		"a driver that hangs over one volume holds up no other",
+		"a driver that can say how full its volumes are is asked, and /stats/summary and kubelet_volume_stats_* show what it says",
 	)
 	n := start(t)
-	d := n.mountDisks("--able", "STAGE_UNSTAGE_VOLUME,SINGLE_NODE_MULTI_WRITER")
+	d := n.mountDisks("--able", "STAGE_UNSTAGE_VOLUME,SINGLE_NODE_MULTI_WRITER,GET_VOLUME_STATS")
 	d.tell("fail", "NodeStageVolume:vol-bad")
 	d.tell("hang", "NodeStageVolume:vol-slow")
 	d.waitDriver()
@@ -195,6 +197,20 @@ func TestPodsShareAVolumeOfACSIDriver(t *testing.T) {
 	d.wantHeard("NodeStageVolume"+how, 1)
 	d.wantHeard("NodePublishVolume"+how, 2)
 	d.wantHeard("NodePublishVolume"+how+" readonly", 1)
+
+	var summary statsapi.Summary
+	n.curlTLS("viewer", "/stats/summary").into(n, &summary)
+	for _, pod := range summary.Pods {
+		full := pod.VolumeStats
+		has := len(full) == 1 && full[0].Name == "disk" && full[0].PVCRef.Name == "good" && *full[0].CapacityBytes == 1<<30 &&
+			*full[0].AvailableBytes == 1<<30-5000 && *full[0].UsedBytes == 5000 && *full[0].InodesUsed > 0
+		if wanted := pod.PodRef.Name == "a" || pod.PodRef.Name == "b"; has != wanted {
+			t.Errorf("pod %s has volumes %+v, want those of the driver: %t", pod.PodRef.Name, full, wanted)
+		}
+	}
+	if page := n.curlTLS("viewer", "/metrics").body; !strings.Contains(page, `kubelet_volume_stats_used_bytes{namespace="default",persistentvolumeclaim="good"} 5000`) {
+		t.Error("/metrics does not show how full the volume is")
+	}
 
 	n.eventually("the driver to hang over the slow one", func() bool { return len(d.heard("NodeStageVolume vol-slow")) > 0 })
 
