@@ -72,11 +72,13 @@ func (s *simulation) sickenOne() {
 
 // say delivers a probe's result after a while, if the agent is still the same.
 func (s *simulation) say(word node.Probed) {
-	a := s.agent
+	a, c := s.agent, s.container(word.ID)
+	if c == nil {
+		return // it has vanished, and answers no more
+	}
 	s.after(s.faults.between(0, 300*time.Millisecond), func() {
 		word.At = s.clock()
-		switch c := s.container(word.ID); {
-		case c == nil:
+		switch {
 		case !c.running():
 			word.At = c.finished // an ended container has no newer result
 			s.sequence.hears(c, word)
