@@ -75,6 +75,7 @@ func TestBurstOfDeviceEventsWakesTheOwnerOnce(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		burst, looks := make(chan struct{}), 0
 		watch := func(ctx context.Context, wake func(), _ ...string) error {
+			time.Sleep(time.Millisecond) // the first look is due by then
 			for range 3 {
 				wake()
 			}
@@ -99,6 +100,7 @@ func TestBurstOfDeviceEventsWakesTheOwnerOnce(t *testing.T) {
 			followOffer(ctx, watch, board.Changed, renew, slog.New(slog.DiscardHandler))
 			close(ended)
 		}()
+		time.Sleep(time.Second)
 		synctest.Wait()
 		if looks != 1 {
 			t.Errorf("woken %d times by a burst, want once", looks)

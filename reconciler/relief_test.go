@@ -42,6 +42,13 @@ func (s *scarceNode) use(pod string, amount int64) {
 	s.uses[pod] = amount
 }
 
+// waste has unused images take some of the disk.
+func (s *scarceNode) waste(bytes int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.junk = bytes
+}
+
 func (s *scarceNode) left() int64 {
 	views, _ := s.store.Views()
 	left := 1000 - s.junk - s.logs.size()
@@ -204,9 +211,7 @@ func TestASoftThresholdWaitsForItsGraceAndLeavesThePodsOwn(t *testing.T) {
 func TestAShortageThatNoPodCanEndIsReportedOnce(t *testing.T) {
 	inBubble(t, false, func(b *bench) {
 		s := b.relieves(health.Rule{Signal: health.MemoryAvailable})
-		s.mu.Lock()
-		s.junk = 950
-		s.mu.Unlock()
+		s.waste(950)
 		b.rest(time.Minute)
 		all, _, err := b.events.Since(0, func(e *node.Event) bool { return e.Reason == "EvictionThresholdMet" })
 		if err != nil || len(all) != 1 || all[0].Count != 1 {
@@ -218,7 +223,7 @@ func TestAShortageThatNoPodCanEndIsReportedOnce(t *testing.T) {
 func TestADiskIsClearedBeforeAPodIsEvicted(t *testing.T) {
 	inBubble(t, false, func(b *bench) {
 		s := b.relieves(health.Rule{Signal: health.NodeFsAvailable})
-		s.junk = 300
+		s.waste(300)
 		done := pod("done", "exit", "0")
 		done.Spec.RestartPolicy = corev1.RestartPolicyNever
 		b.apply(done)

@@ -76,7 +76,8 @@ func momentary(about string, e corev1.Event) bool {
 	switch {
 	case about == "crash" || about == "unwell":
 		return e.Reason == "Killing" || about == "unwell" && e.Reason == "BackOff"
-	case about == "redirected" && e.Reason == "Unhealthy", strings.Contains(e.Message, " probe errored "):
+	case about == "redirected" && e.Reason == "Unhealthy", strings.Contains(e.Message, " probe errored "),
+		strings.HasSuffix(e.Message, "probe failed: the command ended with exit code 137"): // killed with its container
 		return true
 	}
 	return strings.HasSuffix(e.Message, "not registered") || strings.HasSuffix(e.Message, fmt.Sprintf("pod %q not found", about))

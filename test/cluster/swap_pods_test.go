@@ -51,9 +51,9 @@ var swapPods = []string{
   - name: main
     image: nodal.test/busybox:1
     command: [sh, -c, "exec sleep 1000"]
-    startupProbe: {exec: {command: ["true"]}, periodSeconds: 1, failureThreshold: 30}
-    readinessProbe: {exec: {command: ["true"]}, periodSeconds: 3}
-    livenessProbe: {exec: {command: ["true"]}, periodSeconds: 3}
+    startupProbe: {exec: {command: ["true"]}, periodSeconds: 1, failureThreshold: 30, timeoutSeconds: 60}
+    readinessProbe: {exec: {command: ["true"]}, periodSeconds: 3, timeoutSeconds: 60}
+    livenessProbe: {exec: {command: ["true"]}, periodSeconds: 3, timeoutSeconds: 60}
 `),
 	manifest("crashed", mortal),
 	// It is ready as long as a file says so.
@@ -61,7 +61,7 @@ var swapPods = []string{
   - name: main
     image: nodal.test/busybox:1
     command: [sh, -c, "touch /ok; exec sleep 1000"]
-    readinessProbe: {exec: {command: [test, -e, /ok]}, periodSeconds: 1, failureThreshold: 1}
+    readinessProbe: {exec: {command: [test, -e, /ok]}, periodSeconds: 1, failureThreshold: 1, timeoutSeconds: 60}
 `),
 }
 
