@@ -105,20 +105,12 @@ func single(devices []device) []device {
 
 // missing returns a device file that the machine does not have, or nothing.
 func (d device) missing() string {
-	for _, path := range d.files() {
-		if _, err := os.Stat(path); err != nil {
-			return path
+	for _, file := range d.Edits.Nodes {
+		if path := cmp.Or(file.Host, file.Path); path != "" {
+			if _, err := os.Stat(path); err != nil {
+				return path
+			}
 		}
 	}
 	return ""
-}
-
-// files returns the device files of the machine that a device needs.
-func (d device) files() (paths []string) {
-	for _, file := range d.Edits.Nodes {
-		if path := cmp.Or(file.Host, file.Path); path != "" {
-			paths = append(paths, path)
-		}
-	}
-	return paths
 }

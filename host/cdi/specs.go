@@ -47,7 +47,8 @@ type file struct {
 	err  error
 }
 
-// Run looks at the specs when they or their device files change, until the context ends.
+// Run looks at the specs when they change, until the context ends. It sees a device file that comes or goes at the next
+// look, twice a minute: before 6.10, Linux tells of each write to a device of a directory that is watched.
 func (s *Specs) Run(ctx context.Context) {
 	if len(s.Offers) == 0 {
 		return
@@ -65,19 +66,12 @@ func (s *Specs) Run(ctx context.Context) {
 	}
 }
 
-// paths returns files in which a change may give pods other devices: specs as they were read last, those that may come,
-// and device files.
+// paths returns the specs as they were read last, and those that may come.
 func (s *Specs) paths() (paths []string) {
 	for _, dir := range s.Dirs {
 		paths = append(paths, filepath.Join(dir, "any"))
 	}
-	for path, f := range s.files {
-		paths = append(paths, path)
-		for _, d := range f.spec.Devices {
-			paths = append(paths, d.files()...)
-		}
-	}
-	return paths
+	return slices.AppendSeq(paths, maps.Keys(s.files))
 }
 
 // ignores says what to do about a runtime that would make containers without their devices, and report no fault.
