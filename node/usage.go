@@ -36,6 +36,7 @@ type VolumeUse struct {
 type Written struct {
 	Volumes    map[string]int64 // in emptyDirs that lie on the disk
 	Containers map[string]int64 // over the files of their images, and as logs
+	Effort     time.Duration    // of a processor, to count them
 }
 
 // Space counts what files take of a file system.

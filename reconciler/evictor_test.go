@@ -23,6 +23,7 @@ type platter struct {
 	mu     sync.Mutex
 	used   map[string]int64 // by pod
 	takes  time.Duration    // a look at one
+	effort time.Duration    // of a look at one
 	broken error
 	looks  int
 }
@@ -34,7 +35,7 @@ func (p *platter) Written(_ context.Context, pod *node.Pod, volumes []string, _ 
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.looks++
-	written := node.Written{Volumes: map[string]int64{}}
+	written := node.Written{Volumes: map[string]int64{}, Effort: p.effort}
 	for _, name := range volumes {
 		written.Volumes[name] = p.used[pod.Object.Name]
 	}
@@ -122,17 +123,20 @@ func TestMeasuringTakesItsShareOfTime(t *testing.T) {
 		name   string
 		limit  string
 		takes  time.Duration
+		effort time.Duration
 		within time.Duration
 		looks  int
 	}{
-		{"without limits nothing is measured", "", 0, time.Hour, 0},
-		{"what is quickly done is done often", "1Mi", 0, 10*time.Second + 1, 10},
-		{"what takes long is done less often", "1Mi", 100 * time.Millisecond, 21 * time.Second, 10},
-		{"but for ever nobody goes unwatched", "1Mi", 10 * time.Second, 701 * time.Second, 10},
+		{"without limits nothing is measured", "", 0, 0, time.Hour, 0},
+		{"what is quickly done is done often", "1Mi", 0, 0, 10*time.Second + 1, 10},
+		{"what waits long is done less often", "1Mi", 2 * time.Second, 0, 60 * time.Second, 10},
+		{"what takes much work even less", "1Mi", 100 * time.Millisecond, 100 * time.Millisecond, 21 * time.Second, 10},
+		{"but for ever nobody goes unwatched", "1Mi", 10 * time.Second, 10 * time.Second, 701 * time.Second, 10},
+		{"not beside a runtime that hardly answers either", "1Mi", time.Minute, 0, 1201 * time.Second, 10},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inBubble(t, false, func(b *bench) {
-				disk := &platter{used: map[string]int64{}, takes: c.takes}
+				disk := &platter{used: map[string]int64{}, takes: c.takes, effort: c.effort}
 				b.apply(withScratch("web", c.limit))
 				b.evicts(disk)
 				b.rest(c.within)

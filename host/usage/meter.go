@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"maps"
+	goruntime "runtime"
 	"slices"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/singleflight"
+	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -56,8 +58,9 @@ type Meter struct {
 
 // walked is a walk that has ended.
 type walked struct {
-	began time.Time
-	use   Use
+	began  time.Time
+	use    Use
+	effort time.Duration // of a processor; nothing for a reader of an earlier walk
 }
 
 // New makes a meter that has measured nothing.
@@ -72,8 +75,8 @@ func (m *Meter) Places(pod *node.Pod) ([]node.DiskPlace, error) {
 
 // Measure returns how much room the files below a directory take, as of half a minute ago at most.
 func (m *Meter) Measure(ctx context.Context, dir string) (bytes, inodes uint64, err error) {
-	use, err := m.measure(ctx, dir, statsAge)
-	return uint64(use.Bytes), uint64(use.Inodes), err
+	w, err := m.measure(ctx, dir, statsAge)
+	return uint64(w.use.Bytes), uint64(w.use.Inodes), err
 }
 
 // Ask asks the driver of the volume at a directory how full it is.
@@ -97,14 +100,15 @@ func (m *Meter) Written(ctx context.Context, pod *node.Pod, volumes []string, co
 		errs = append(errs, err)
 	}
 	for _, p := range places {
-		use, err := m.measure(ctx, p.Dir, limitAge)
+		w, err := m.measure(ctx, p.Dir, limitAge)
 		errs = append(errs, err)
+		found.Effort += w.effort
 		switch {
 		case err != nil:
 		case p.Volume != "":
-			found.Volumes[p.Volume] = use.Bytes
+			found.Volumes[p.Volume] = w.use.Bytes
 		default:
-			found.Containers[p.Container] += use.Bytes
+			found.Containers[p.Container] += w.use.Bytes
 		}
 	}
 	return found, errors.Join(errs...)
@@ -133,10 +137,10 @@ func (m *Meter) Used(ctx context.Context, pod *node.Pod, parts node.DiskParts) (
 func (m *Meter) addPlaces(ctx context.Context, places []node.DiskPlace, to *Used) error {
 	var errs []error
 	for _, p := range places {
-		use, err := m.measure(ctx, p.Dir, limitAge)
+		w, err := m.measure(ctx, p.Dir, limitAge)
 		errs = append(errs, err)
 		if err == nil {
-			to.add(p.Container, node.Space(use))
+			to.add(p.Container, node.Space(w.use))
 		}
 	}
 	return errors.Join(errs...)
@@ -157,27 +161,40 @@ func (u *Used) add(container string, more node.Space) {
 }
 
 // measure returns the last walk through a directory, or walks if that began longer ago than age.
-func (m *Meter) measure(ctx context.Context, dir string, age time.Duration) (Use, error) {
+func (m *Meter) measure(ctx context.Context, dir string, age time.Duration) (walked, error) {
 	if use, fresh := m.recall(dir, age); fresh {
-		return use, nil
+		return walked{use: use}, nil
 	}
 	done := m.flights.DoChan(dir, func() (any, error) {
-		began := time.Now()
-		use, err := m.walk(context.WithoutCancel(ctx), dir) // others may wait for it
+		goruntime.LockOSThread() // whose time counts
+		defer goruntime.UnlockOSThread()
+		w, spent := walked{began: time.Now()}, threadTime()
+		var err error
+		w.use, err = m.walk(context.WithoutCancel(ctx), dir) // others may wait for it
+		w.effort = threadTime() - spent
 		if err == nil {
-			m.keep(dir, walked{began, use})
+			m.keep(dir, w)
 		}
 		if m.config.Walked != nil {
-			m.config.Walked(time.Since(began))
+			m.config.Walked(time.Since(w.began))
 		}
-		return use, err
+		return w, err
 	})
 	select {
 	case result := <-done:
-		return result.Val.(Use), result.Err
+		return result.Val.(walked), result.Err
 	case <-ctx.Done():
-		return Use{}, ctx.Err()
+		return walked{}, ctx.Err()
 	}
+}
+
+// threadTime is the time that the calling thread has spent on processors.
+func threadTime() time.Duration {
+	var spent unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &spent); err != nil {
+		return 0
+	}
+	return time.Duration(spent.Nano())
 }
 
 func (m *Meter) recall(dir string, age time.Duration) (use Use, fresh bool) {

@@ -21,7 +21,8 @@ type bench struct {
 	*Meter
 	walks map[string]int
 	takes time.Duration
-	fails string // to be walked
+	works time.Duration // of a processor, for a walk
+	fails string        // to be walked
 }
 
 func newBench() *bench {
@@ -34,6 +35,8 @@ func newBench() *bench {
 	})
 	b.walk = func(ctx context.Context, dir string) (Use, error) {
 		b.walks[dir]++
+		for until := threadTime() + b.works; threadTime() < until; {
+		}
 		time.Sleep(b.takes)
 		if dir == b.fails {
 			return Use{}, errors.New("cannot read " + dir)
@@ -142,6 +145,23 @@ func TestOnlyRequestedDirectoriesAreWalked(t *testing.T) {
 				t.Errorf("got walks through %q, want %q", walks, c.walks)
 			}
 		})
+	}
+}
+
+func TestOnlyAWalkIsAnEffort(t *testing.T) {
+	b := newBench()
+	b.works, b.takes = 20*time.Millisecond, 200*time.Millisecond
+	for _, c := range []struct {
+		name     string
+		min, max time.Duration
+	}{
+		{"a walk that also waits", b.works, b.works + b.takes/2},
+		{"the figures of the walk before", 0, 0},
+	} {
+		got, err := b.Written(t.Context(), podWith(scratch("a")), []string{"a"}, false)
+		if err != nil || got.Effort < c.min || got.Effort > c.max {
+			t.Errorf("%s: got an effort of %v, %v; want %v to %v", c.name, got.Effort, err, c.min, c.max)
+		}
 	}
 }
 
