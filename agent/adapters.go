@@ -3,6 +3,7 @@ package agent
 import (
 	"nodal/host/cri"
 	"nodal/host/csi"
+	"nodal/host/dra"
 	"nodal/host/plugin"
 	"nodal/host/stats"
 	"nodal/host/usage"
@@ -23,6 +24,7 @@ var (
 
 	_ reconciler.StagedVolumes = (*csi.Volumes)(nil)
 	_ reconciler.VolumeFiles   = (*volume.Tree)(nil)
+	_ reconciler.ClaimDrivers  = (*dra.Drivers)(nil)
 	_ reconciler.RuntimeHealth = (*cri.Health)(nil)
 	_ evict.Disk               = (*usage.Meter)(nil)
 	_ evict.Pressures          = (*reconciler.Vitals)(nil)

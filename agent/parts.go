@@ -15,6 +15,7 @@ import (
 	"nodal/agent/state"
 	"nodal/host/csi"
 	"nodal/host/device"
+	"nodal/host/dra"
 	"nodal/host/plugin"
 	"nodal/host/probe"
 	"nodal/host/source"
@@ -89,13 +90,14 @@ func build(o Options, f facts, m memory, r runtime, guard *auth.Authenticator) (
 		return p, err
 	}
 	p.plugins.Board.Serve(device.Kind, p.devices.Check)
+	p.plugins.Board.Serve(node.DRAPlugin, dra.Check)
 	f.specs.Ignored = r.health.IgnoresCDI
 	m.counts.Plugins(p.plugins.Board.List, func(name string) string { return filepath.Join(cfg.Dirs.Plugins(), name) })
 	m.counts.Resizing(func(v store.View) bool { return status.Resizing(p.site, v.Slot, v.Got) })
 	p.prober = probe.New(probe.Config{Exec: r.streams, Tell: report})
 	act := reconciler.Act{
 		Store: m.state.Store, Runtime: r.pods, Images: p.shelf.Puller, Hooks: p.prober, Logs: m.files,
-		Volumes: m.volumes, Storage: m.keeper, Clock: time.Now, Freed: freed(p.intake.Readmit), Devices: devices{p.devices, f.specs},
+		Volumes: m.volumes, Storage: m.keeper, Clock: time.Now, Freed: freed(p.intake.Readmit), Devices: devices{p.devices, f.specs}, Claims: claimDrivers(o, m, r),
 		Rules: func() *assign.Rules { return f.offers.Read().Assign },
 	}
 	if r.cgroups != nil {
@@ -148,6 +150,6 @@ func openPlugins(o Options, board *store.Plugins) (*plugin.Registry, error) {
 func site(cfg *config.Config, f facts, runtimeName string) node.Site {
 	return node.Site{
 		NodeName: cfg.Node.Name, HostIPs: f.addresses, Runtime: runtimeName, BackoffMax: cfg.Pods.CrashLoopMax,
-		Cgroups: cfg.Cgroups.PerPod, Limits: cgroups.Rules(cfg.Cgroups, f.cgroups.Version), Retention: &cfg.Pods.Ended,
+		Cgroups: cfg.Cgroups.PerPod, Limits: cgroups.Rules(cfg.Cgroups, f.cgroups.Version), Retention: &cfg.Pods.Ended, Boot: f.machine.IDs.Boot,
 	}
 }

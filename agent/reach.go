@@ -74,7 +74,7 @@ func reach(ctx context.Context, o Options, f facts, m memory) (r runtime, err er
 		Node: func() spec.Node {
 			return podNode(fixed, f.offers.Read(), f.cgroups.Version == 2 && f.cgroups.LimitsSwap())
 		},
-		Objects: m.state.Store.Object, Files: m.volumes.OpenFile, Extras: []spec.Contributor{files.OfVolumes(m.volumes), ofDevices, m.files.Extras},
+		Objects: m.state.Store.Object, Files: m.volumes.OpenFile, Extras: []spec.Contributor{files.OfVolumes(m.volumes), ofDevices, ofClaims, m.files.Extras},
 		LastWords: m.files.LastWords, Event: m.state.Events.Add, Connect: r.own.Connect(), Making: r.own.Making(),
 	}, o.Log)
 	r.name = askName(ctx, r.health.Status, o.Log)

@@ -70,9 +70,11 @@ type Pod struct {
 	Users     *users.Range `json:"Users,omitempty"`     // the host's users that stand for its own; nil if it shares the host's
 	Shares    Shares       `json:"Shares,omitempty"`    // of the machine, that are its containers' alone
 	Grants    Grants       `json:"Grants,omitempty"`    // what plugins have answered for its devices
-	Resize    *Resize      `json:"Resize"`              // why it does not have the resources that it asks for
-	Resized   time.Time    `json:"Resized"`             // when its resources were last changed while it ran; zero if never
-	Awaits    []Life       `json:"Awaits,omitempty"`    // pods that end to make room for it, before it begins
+	// Claims are the ResourceClaims that the pod uses, as they were allocated and as drivers have prepared them.
+	Claims  []DeviceClaim `json:"Claims,omitempty"`
+	Resize  *Resize       `json:"Resize"`           // why it does not have the resources that it asks for
+	Resized time.Time     `json:"Resized"`          // when its resources were last changed while it ran; zero if never
+	Awaits  []Life        `json:"Awaits,omitempty"` // pods that end to make room for it, before it begins
 	// Conditions are those that clients set, such as those of readiness gates.
 	Conditions []corev1.PodCondition `json:"Conditions,omitempty"`
 	// Surplus holds what a newer agent has recorded of the pod. This agent only keeps it.
@@ -276,6 +278,7 @@ type Site struct {
 	Runtime    string        // the runtime's name, as in containerd://ID
 	BackoffMax time.Duration // longest pause between restarts of a crashing container
 	Cgroups    bool          // each pod has a cgroup of its own
+	Boot       string        // of the machine: its id
 	Limits     limit.Rules   // of these
 	Shared     string        // CPUs of containers without exclusive ones; empty for any
 	Retention  *Retention    // of runs that have ended; nil stands for UsualRetention

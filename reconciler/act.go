@@ -91,6 +91,7 @@ type Act struct {
 	Cgroups Cgroups // nil gives pods no cgroups of their own
 	Volumes Volumes
 	Devices Devices
+	Claims  ClaimDrivers
 	Rules   func() *assign.Rules // of assignment, as they are now; nil if plugins are not asked which devices they prefer
 	Storage storage.Keeper
 	Clock   func() time.Time
@@ -134,6 +135,10 @@ func (a Act) Do(
 		return a.Images.Ensure(ctx, pod, action)
 	case node.ReadyDevices:
 		return node.Result{}, a.readyDevices(ctx, key, pod, action)
+	case node.PrepareClaims:
+		return node.Result{}, a.prepareClaims(ctx, key, pod, action.Boot)
+	case node.UnprepareClaims:
+		return node.Result{}, a.unprepareClaims(ctx, key, pod)
 	case node.RunHook:
 		return node.Result{}, a.Hooks.Run(ctx, key, action)
 	case node.RemoveContainer:

@@ -131,13 +131,15 @@ func failed(err error) node.Event {
 
 // kubernetesFailures are the failures with a reason of their own, and how their messages begin.
 var kubernetesFailures = map[string]string{
-	node.FailedCreateSandbox: "Failed to create pod sandbox: ",
-	node.NetworkNotReady:     "",
-	node.FailedCreateCgroup:  "unable to ensure pod container exists: ",
-	node.FailedKill:          "error killing pod: ",
-	node.FailedMount:         "",
-	node.FailedUnmount:       "",
-	node.VolumeFailedDelete:  "",
-	node.FailedPostStart:     "PostStartHook failed: ",
-	node.FailedPreStop:       "PreStopHook failed: ",
+	node.FailedCreateSandbox:   "Failed to create pod sandbox: ",
+	node.NetworkNotReady:       "",
+	node.FailedCreateCgroup:    "unable to ensure pod container exists: ",
+	node.FailedKill:            "error killing pod: ",
+	node.FailedMount:           "",
+	node.FailedUnmount:         "",
+	node.VolumeFailedDelete:    "",
+	node.FailedPrepareClaims:   "Failed to prepare dynamic resources: ",
+	node.FailedUnprepareClaims: "Failed to unprepare dynamic resources: ",
+	node.FailedPostStart:       "PostStartHook failed: ",
+	node.FailedPreStop:         "PreStopHook failed: ",
 }

@@ -57,6 +57,7 @@ type bench struct {
 	scarce  func(bool)
 	kinds   []reconciler.Kind // of assets, besides volumes
 	devices reconciler.Devices
+	drivers reconciler.ClaimDrivers
 }
 
 const testImage = "app:1"
@@ -118,7 +119,7 @@ func (b *bench) start() {
 	r := reconciler.New(reconciler.Config{
 		Prober: b.prober, Counts: &b.counts,
 		Act: reconciler.Act{
-			Store: b.store, Runtime: b.runtime, Images: puller, Logs: b.logs, Volumes: b.volumes, Storage: keeper, Clock: time.Now, Devices: b.devices,
+			Store: b.store, Runtime: b.runtime, Images: puller, Logs: b.logs, Volumes: b.volumes, Storage: keeper, Clock: time.Now, Devices: b.devices, Claims: b.drivers,
 			Rules: func() *assign.Rules { return b.offers.Read().Assign },
 			Freed: func(tx *store.Tx) { in.Readmit(tx, time.Now()) },
 		},

@@ -18,7 +18,7 @@ import (
 )
 
 // upstreamResources serves upstream's API of what belongs to single containers of the node: exclusive CPUs, memory of
-// chosen NUMA nodes, and devices.
+// chosen NUMA nodes, devices, and claims.
 type upstreamResources struct {
 	podresourcesv1.UnimplementedPodResourcesListerServer
 	store  *store.Store
@@ -118,6 +118,37 @@ func (s *upstreamResources) ended(v store.View) bool {
 	return phase == corev1.PodSucceeded || phase == corev1.PodFailed
 }
 
+// claimedBy returns the claims that a container names, with the devices that drivers have prepared for them.
+func claimedBy(pod *node.Pod, container string) (all []*podresourcesv1.DynamicResource) {
+	names := map[string]bool{}
+	for c := range node.Containers(&pod.Object.Spec) {
+		for _, claim := range c.Resources.Claims {
+			names[claim.Name] = names[claim.Name] || c.Name == container
+		}
+	}
+	for i := range pod.Claims {
+		claim := &pod.Claims[i]
+		if !names[claim.Name] {
+			continue
+		}
+		made := &podresourcesv1.DynamicResource{ClaimName: claim.Claim, ClaimNamespace: pod.Object.Namespace}
+		for _, driver := range slices.Sorted(maps.Keys(claim.Drivers)) {
+			for _, d := range claim.Drivers[driver].Devices {
+				one := &podresourcesv1.ClaimResource{DriverName: driver, PoolName: d.Pool, DeviceName: d.Device}
+				for _, name := range d.CDI {
+					one.CdiDevices = append(one.CdiDevices, &podresourcesv1.CDIDevice{Name: name})
+				}
+				if d.ShareID != "" {
+					one.ShareId = new(string(d.ShareID))
+				}
+				made.ClaimResources = append(made.ClaimResources, one)
+			}
+		}
+		all = append(all, made)
+	}
+	return all
+}
+
 // resourcesOf returns what a pod's record says that its containers hold. Of the init containers it names those that run
 // as long as the pod.
 func resourcesOf(pod *node.Pod, places map[corev1.ResourceName]map[string][]int) (*podresourcesv1.PodResources, error) {
@@ -137,7 +168,7 @@ func resourcesOf(pod *node.Pod, places map[corev1.ResourceName]map[string][]int)
 		if err != nil {
 			return nil, fmt.Errorf("read the CPUs of container %s of pod %s/%s: %w", c.Name, made.Namespace, made.Name, err)
 		}
-		c.CpuIds = numbers(cpus)
+		c.CpuIds, c.DynamicResources = numbers(cpus), claimedBy(pod, c.Name)
 		for _, piece := range share.Memory {
 			c.Memory = append(c.Memory, memoryOn(piece.Node, piece.Resource, piece.Amount))
 		}

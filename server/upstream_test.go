@@ -92,25 +92,12 @@ func TestUpstreamsWatchMarksWhenAllPodsAreSentAndEndsWithTheServer(t *testing.T)
 // give plays the assignment of exclusive parts of the machine to a pod.
 func (n *node1) give(t *testing.T, name string, shares node.Shares) {
 	t.Helper()
-	n.alter(t, name, func(slot *node.Slot) {
-		pod := *slot.Pod
-		pod.Shares = shares
-		slot.Pod = &pod
-	})
-}
-
-// finish plays the end of a pod.
-func (n *node1) finish(t *testing.T, name string) {
-	t.Helper()
-	n.alter(t, name, func(slot *node.Slot) { slot.Result = &corev1.PodStatus{Phase: corev1.PodSucceeded} })
-}
-
-func (n *node1) alter(t *testing.T, name string, change func(*node.Slot)) {
-	t.Helper()
 	key := node.Key{Namespace: "default", Name: name}
 	if _, err := n.store.Transact(func(tx *store.Tx) error {
 		slot := *tx.Get(key)
-		change(&slot)
+		pod := *slot.Pod
+		pod.Shares = shares
+		slot.Pod = &pod
 		tx.Put(key, &slot)
 		return nil
 	}); err != nil {
@@ -166,6 +153,22 @@ func TestPodResourcesAreTheSharesOfPodsThatHaveNotEnded(t *testing.T) {
 		if !strings.Contains(page, line+"\n") {
 			t.Errorf("/metrics lacks %s", line)
 		}
+	}
+}
+
+func TestPodResourcesNameTheClaimsOfContainers(t *testing.T) {
+	pod := &node.Pod{Object: &corev1.Pod{}, Claims: []node.DeviceClaim{{Name: "gpu", Claim: "web-gpu", Drivers: map[string]node.PreparedClaim{
+		"d": {Devices: []node.PreparedDevice{{Pool: "p", Device: "0", ShareID: "s", CDI: []string{"v/c=0"}}}},
+	}}}}
+	pod.Object.Name, pod.Object.Namespace = "web", "default"
+	pod.Object.Spec.Containers = []corev1.Container{
+		{Name: "main", Resources: corev1.ResourceRequirements{Claims: []corev1.ResourceClaim{{Name: "gpu", Request: "one"}}}}, {Name: "other"},
+	}
+	got, err := resourcesOf(pod, nil)
+	const want = `name:"web" namespace:"default" containers:{name:"main" dynamic_resources:{claim_name:"web-gpu" claim_namespace:"default" ` +
+		`claim_resources:{cdi_devices:{name:"v/c=0"} driver_name:"d" pool_name:"p" device_name:"0" share_id:"s"}}} containers:{name:"other"}`
+	if text := compact(got); err != nil || text != want {
+		t.Errorf("got  %s, %v\nwant %s", text, err, want)
 	}
 }
 

@@ -66,7 +66,7 @@ func newAgent(w *world, f *faults, j *journal, bug Bug) (*agent, error) {
 		world: w, faults: f, bug: bug, store: held, loop: reconciler.NewLoop(held, site),
 		act: reconciler.Act{
 			Store: held, Runtime: w, Images: w, Logs: logLinks{w, bug}, Cgroups: cgroups{w, held}, Volumes: volumes{w, held}, Storage: w.keeper(), Clock: w.clock,
-			Devices: w.gadgets, Rules: w.gadgets.chosen,
+			Devices: w.gadgets, Rules: w.gadgets.chosen, Claims: w.tools,
 		},
 		evictor: evict.Evictor{Store: held, Disk: disk{w}, Events: store.NewEvents(clock), Log: slog.New(slog.DiscardHandler), Clock: w.clock},
 		watched: map[node.Key]bool{}, waiting: map[node.Source]bool{node.SourceFile: true},

@@ -50,11 +50,12 @@ func overlap(a, b string) bool {
 	return !one.Intersection(other).IsEmpty()
 }
 
-// disown drops the CPUs and devices of a pod whose record was lost.
+// disown drops the CPUs, devices and claims of a pod whose record was lost.
 func (s *simulation) disown(key node.Key) {
+	s.tools.lost = true
 	for _, c := range s.containers {
 		if c.key == key {
-			c.owns, c.devices = false, nil
+			c.owns, c.devices, c.claim = false, nil, ""
 		}
 	}
 }

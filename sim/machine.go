@@ -101,9 +101,10 @@ type container struct {
 	grace    time.Duration
 	noted    *corev1.Container // the preStop hook, if there is one
 	limits   limit.Limits
-	owns     bool     // it has CPUs of its own, and their record exists
-	devices  []string // that it has, if their record exists
-	belong   string   // the devices that it was made with
+	owns     bool      // it has CPUs of its own, and their record exists
+	devices  []string  // that it has, if their record exists
+	belong   string    // the devices that it was made with
+	claim    types.UID // the resource claim that it was made with
 
 	termed  bool          // TERM has been sent
 	term    time.Duration // when it was sent

@@ -61,6 +61,7 @@ func (c *clients) newPod(key node.Key) *corev1.Pod {
 	c.world.sequence.ordering(pod)
 	c.world.descent.ranking(pod)
 	c.world.gadgets.asking(pod)
+	c.world.tools.claiming(pod)
 	manifest.Default(pod)
 	return pod
 }

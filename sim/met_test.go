@@ -18,7 +18,7 @@ func (m met) hasAll(t *testing.T) {
 		"CreateContainer of an ephemeral container", "StartContainer", "StartContainer of an init container",
 		"StartContainer of a sidecar", "StartContainer of an ephemeral container", "InspectContainer", "ResizeContainer",
 		"StopContainer", "StopContainer of a sidecar", "StopContainer of an ephemeral container", "RemoveContainer",
-		"RunHook postStart", "RunHook preStop", "SetTermination", "StartOver", "ReadyDevices",
+		"RunHook postStart", "RunHook preStop", "SetTermination", "StartOver", "ReadyDevices", "PrepareClaims", "UnprepareClaims",
 	)
 	for _, record := range []string{"SetTally", "SetHealth", "SetResult", "Release"} {
 		wanted = append(wanted, fmt.Sprintf("death: %s, before its answer", record))
@@ -29,6 +29,8 @@ func (m met) hasAll(t *testing.T) {
 		"cluster: posts a pod", "client: created", "client: unchanged", "client: updated", "client: updated with a restart", "client: replaced",
 		"order: a pod starts after another one", "death: beside a pod that waits for those before it",
 		"evicted", "preempted", "devices: the plugin is away", "devices: the plugin has granted some", "devices: the plugin has chosen some",
+		"claims: the driver is away", "claims: the driver has prepared one", "claims: the driver fails after it has prepared one",
+		"claims: the driver has unprepared one", "claims: the driver fails after it has unprepared one",
 		"pressure: evicted for memory.available", "pressure: evicted for nodefs.available", "pressure: unused images are removed",
 		"probe: Startup true", "probe: Startup false", "probe: Liveness false", "probe: Readiness true", "probe: Readiness false",
 	)

@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"nodal/node"
 	"nodal/node/intake"
@@ -156,7 +157,7 @@ func (e *editing) edit() *corev1.Pod {
 		case 8:
 			pod.Labels = map[string]string{"v": value}
 		case 9:
-			pod.Annotations = map[string]string{"v": value}
+			metav1.SetMetaDataAnnotation(&pod.ObjectMeta, "v", value)
 		case 10:
 			*pod.Spec.TerminationGracePeriodSeconds = e.rand.Int64N(20)
 		case 11:

@@ -29,6 +29,7 @@ func TestInvariantsCatchPlantedBugs(t *testing.T) {
 		{OfferTwice, 1, 500, "belongs to"},
 		{BlindWish, 1, 1000, "belongs to"},
 		{HastyDevices, 1, 1000, "starts, and the plugin"},
+		{ClaimTwice, 1, 1000, "is unprepared beneath"},
 	}
 	for _, r := range newSimulation(Options{}).realms {
 		bugs = append(bugs, r.bugs()...)

@@ -103,7 +103,7 @@ func newSimulation(o Options) *simulation {
 	}
 	w.realms = newRealms(w, f, o)
 	w.scarcity, w.sequence = newScarcity(w, o), newSequence(o)
-	w.descent, w.gadgets = newDescent(w, o), newGadgets(w, o)
+	w.descent, w.gadgets, w.tools = newDescent(w, o), newGadgets(w, o), newTools(w, o)
 	w.witness.jumps = f.rate[Jump] > 0
 	s := &simulation{
 		world: w, faults: f, deaths: rand.New(rand.NewPCG(o.Seed, 2)),
@@ -231,6 +231,7 @@ func (s *simulation) strive() {
 	}
 	s.scarcity.strive()
 	s.gadgets.strive()
+	s.tools.strive()
 	s.shutDown()
 	for _, blow := range []struct {
 		kind Kind
@@ -274,6 +275,7 @@ func (s *simulation) calm() {
 	}
 	s.scarcity.calm()
 	s.gadgets.calm()
+	s.tools.calm()
 	s.callOff(s.descent.round)
 	s.journal.full = false
 	s.down = false

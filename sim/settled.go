@@ -47,6 +47,9 @@ func (s *simulation) unsettled() error {
 			return err
 		}
 	}
+	if err := s.tools.unsettled(s.agent); err != nil {
+		return err
+	}
 	for _, key := range sortedKeys(s.witness.wanted) {
 		if err := s.kept(s.witness.wanted[key], held[key], key); err != nil {
 			return fmt.Errorf("pod %s: %w", key, err)

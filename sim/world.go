@@ -30,6 +30,7 @@ type world struct {
 	scarcity *scarcity
 	sequence *sequence
 	gadgets  *gadgets
+	tools    *tools
 	descent  *descent
 	links    links
 	made     int
@@ -75,6 +76,7 @@ func (e eyes) admit(pod *node.Pod, c *container) error {
 	}
 	e.witness.madeWith(e.world, pod, c)
 	e.witness.equips(e.gadgets, pod, c)
+	e.witness.claimed(e.tools, pod, c)
 	return nil
 }
 

@@ -26,7 +26,8 @@ var usualMeaning = map[gateHere]string{
 
 // What rows below say several times.
 const (
-	noDevices   = "devices of resource claims are not given to containers"
+	noExtended  = "extended resources are not backed by resource claims here"
+	noGroups    = "claims have to be reserved for the pod itself"
 	notWindows  = "this kubelet runs on Linux"
 	anyOption   = "the option itself decides, whether its gate is on or not"
 	noCSI       = "CSI drivers stage and publish volumes here and are asked for nothing else"
@@ -64,14 +65,14 @@ var gates = []gate{
 	{"ContainerStopSignals", always, ""},
 	{"ContextualLogging", inside, ""},
 	{"CustomCPUCFSQuotaPeriod", always, "cpuCFSQuotaPeriod itself decides"},
-	{"DRAExtendedResource", never, noDevices},
-	{"DRANodeAllocatableResources", never, noDevices},
-	{"DRAOptionalNodeOperations", never, noDevices},
-	{"DRAWorkloadResourceClaims", never, noDevices},
+	{"DRAExtendedResource", never, noExtended},
+	{"DRANodeAllocatableResources", never, noExtended},
+	{"DRAOptionalNodeOperations", never, "drivers are always asked to prepare and to unprepare"},
+	{"DRAWorkloadResourceClaims", never, noGroups},
 	{"DefaultPodSysctls", always, "defaultPodSysctls itself decides"},
 	{disableQuota, followed, ""},
 	{"DisableNodeKubeProxyVersion", always, ""},
-	{"DynamicResourceAllocation", never, noDevices},
+	{"DynamicResourceAllocation", always, "resource claims of a cluster's pods are always prepared"},
 	{"EmptyDirVolumeMode", always, ""},
 	{"EnvFiles", always, ""},
 	{"EventedPLEG", always, "the runtime's events are always heard, besides regular looks"},

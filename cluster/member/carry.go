@@ -1,7 +1,6 @@
 package member
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,6 +17,7 @@ import (
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/cluster/retry"
+	"nodal/node"
 )
 
 // nodeRefused is the reason of a pod that failed because the node refused it.
@@ -100,7 +100,8 @@ func (p *pods) apply(ctx context.Context, s sides) error {
 	case unread && (!there || s.applied != ""): // what an earlier process has posted is not held up
 		return nil // the objects call for the pod
 	case lacks != nil && !unread && !there:
-		return cmp.Or(p.explain(ctx, want, s.have, lacks), lacks)
+		p.explain(ctx, want, lacks)
+		return lacks
 	}
 	var known *corev1.Pod
 	if there {
@@ -113,7 +114,8 @@ func (p *pods) apply(ctx context.Context, s sides) error {
 		want.Spec.EphemeralContainers = nil
 	}
 	manifest := manifestOf(want)
-	if err := p.markPlaced(ctx, manifest, known); err != nil {
+	if err := errors.Join(p.markPlaced(ctx, manifest, known), p.bringClaims(ctx, manifest, want, known)); err != nil {
+		p.explain(ctx, want, err)
 		return err
 	}
 	if s.running() == nil { // there is no record that may be outdated
@@ -161,6 +163,18 @@ func (p *pods) put(ctx context.Context, manifest *corev1.Pod, isNew bool) error 
 	}
 	_, err = p.node.PutPod(ctx, request)
 	return err
+}
+
+// explainAfter counts the tries after which an event says why a pod waits. Most pods need fewer.
+const explainAfter = 4
+
+// explain sends one event that says why a pod does not go to the node.
+func (p *pods) explain(ctx context.Context, want *corev1.Pod, why error) {
+	var lack *node.Failure
+	tries := p.queue.NumRequeues(types.NamespacedName{Namespace: want.Namespace, Name: want.Name})
+	if tries == explainAfter && errors.As(why, &lack) {
+		p.warn(ctx, want, lack.Reason, lack.Error())
+	}
 }
 
 // vouch posts a condition to the node. A condition that the node refuses delays no status.

@@ -10,6 +10,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	nodeapiv1 "k8s.io/api/node/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -22,8 +23,8 @@ import (
 // cluster is a client of the part of Kubernetes' API that a node needs: a few kinds. The generated clients know every
 // kind, and would double the size of the program.
 type cluster struct {
-	core, coordination, classes rest.Interface
-	trust                       []rest.Interface // one for each version, the newest first
+	core, coordination, classes, resources rest.Interface
+	trust                                  []rest.Interface // one for each version, the newest first
 }
 
 // dial returns a client of the API server. It does not connect yet.
@@ -31,7 +32,7 @@ func dial(config *rest.Config) (*cluster, error) {
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
 	for _, add := range []func(*runtime.Scheme) error{
-		corev1.AddToScheme, coordinationv1.AddToScheme, authenticationv1.AddToScheme, nodeapiv1.AddToScheme, addTrust,
+		corev1.AddToScheme, coordinationv1.AddToScheme, authenticationv1.AddToScheme, nodeapiv1.AddToScheme, resourcev1.AddToScheme, addTrust,
 	} {
 		if err := add(scheme); err != nil {
 			return nil, err
@@ -57,7 +58,11 @@ func dial(config *rest.Config) (*cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a client of the API server: %w", err)
 	}
-	c := &cluster{core: core, coordination: coordination, classes: classes}
+	resources, err := group(resourcev1.SchemeGroupVersion, "/apis")
+	if err != nil {
+		return nil, fmt.Errorf("make a client of the API server: %w", err)
+	}
+	c := &cluster{core: core, coordination: coordination, classes: classes, resources: resources}
 	for _, gv := range trustVersions() {
 		api, err := group(gv, "/apis")
 		if err != nil {

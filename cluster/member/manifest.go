@@ -26,6 +26,7 @@ func manifestOf(want *corev1.Pod) *corev1.Pod {
 		},
 		Spec: *want.Spec.DeepCopy(),
 	}
+	delete(pod.Annotations, node.AnnotationClaims) // which apply brings
 	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, node.AnnotationFrom, node.Cluster)
 	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, annotationGeneration, strconv.FormatInt(want.Generation, 10))
 	bringTokens(pod)

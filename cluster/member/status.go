@@ -27,6 +27,9 @@ func statusFor(want *corev1.Pod, have *local) corev1.PodStatus {
 		}
 	}
 	status.NominatedNodeName = want.Status.NominatedNodeName
+	status.ResourceClaimStatuses = want.Status.ResourceClaimStatuses
+	status.ExtendedResourceClaimStatus = want.Status.ExtendedResourceClaimStatus
+	status.NodeAllocatableResourceClaimStatuses = want.Status.NodeAllocatableResourceClaimStatuses
 	keepStart(&status, want.Status.StartTime)
 	keepTransitions(status.Conditions, want.Status.Conditions)
 	if finished(want) { // a final phase stays, whichever client set it

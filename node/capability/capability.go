@@ -39,6 +39,8 @@ type rule struct {
 	Entry
 	normal any  // the value that Kubernetes itself fills in: no warning for it
 	silent bool // written by others than the pod's author: no warning at all
+	// claims says that the field is honoured in a pod that brings its resource claims.
+	claims bool
 }
 
 // Table returns the answer for every field, sorted by field.
@@ -56,6 +58,9 @@ func Table() []Entry {
 // effect, and a violation for every field that is refused.
 func Check(pod *corev1.Pod) (warnings []string, refused []node.Violation) {
 	report := func(at *field.Path, r *rule) {
+		if r.Support == Refused && r.claims && node.BringsClaims(pod) {
+			return
+		}
 		if r.Support == Refused {
 			refused = append(refused, node.Violation{Field: at.String(), Rule: "not supported by this node: " + r.Note})
 			return
@@ -90,6 +95,11 @@ func refuses(field, note string) rule {
 
 func (r rule) unless(normal any) rule {
 	r.normal = normal
+	return r
+}
+
+func (r rule) unlessBrought() rule {
+	r.claims = true
 	return r
 }
 

@@ -76,7 +76,7 @@ func envRules(at string) []rule {
 }
 
 func resourceRules(at string) []rule {
-	rules := []rule{refuses(at+"claims", "the node assigns no devices of claims")}
+	rules := []rule{refuses(at+"claims", noAllocation).unlessBrought()}
 	for _, list := range []string{"limits.", "requests."} {
 		rules = append(rules,
 			honoured(at+list+anyExtended, "as many as a device plugin on this node offers; the pod is refused while none does"),

@@ -3,11 +3,12 @@ package capability
 import corev1 "k8s.io/api/core/v1"
 
 const (
-	noScheduler = "a node alone does not schedule"
-	noMatch     = "the pod fails with reason NodeAffinity where the node's labels do not match"
-	noEviction  = "the pod fails with reason TaintToleration where it does not tolerate the NoExecute taints of a node alone; in a cluster they are the cluster's business. One that bears node.kubernetes.io/memory-pressure is taken while memory alone runs short"
-	noAccounts  = "there are no service accounts here"
-	byTheNode   = "written by the node"
+	noScheduler  = "a node alone does not schedule"
+	noMatch      = "the pod fails with reason NodeAffinity where the node's labels do not match"
+	noEviction   = "the pod fails with reason TaintToleration where it does not tolerate the NoExecute taints of a node alone; in a cluster they are the cluster's business. One that bears node.kubernetes.io/memory-pressure is taken while memory alone runs short"
+	noAccounts   = "there are no service accounts here"
+	byTheNode    = "written by the node"
+	noAllocation = "a node alone allocates no devices of claims; pods of a cluster bring theirs"
 )
 
 func metadataRules() []rule {
@@ -55,7 +56,7 @@ func podRules() []rule {
 		honoured("spec.activeDeadlineSeconds", "counted from the pod's start time; it may change while the pod runs"),
 		honoured("spec.hostUsers", "false needs support by the runtime (containerd 2.0) and idmapped mounts; without them the pod waits with an event"),
 		honoured("spec.overhead", "added to the pod's requests and limits"),
-		refuses("spec.resourceClaims", "the node assigns no devices"),
+		refuses("spec.resourceClaims", noAllocation).unlessBrought(),
 		honoured("spec.runtimeClassName", "names a posted RuntimeClass; its handler and overhead are read when the pod is accepted"),
 
 		without("spec.affinity", noScheduler).unless(corev1.Affinity{}),

@@ -210,7 +210,7 @@ func (in Intake) applyOne(tx *store.Tx, d Delivery, now time.Time) (Outcome, err
 // unfit checks a valid manifest against the pod that it would change, and against the policy.
 func (in Intake) unfit(tx *store.Tx, d Delivery, current *node.Pod, verdict Verdict) []node.Violation {
 	return slices.Concat(
-		ephemeral(d, current, verdict), classed(tx, d, verdict), in.ranked(tx, d, verdict), in.beyond(d, verdict))
+		claimed(d), ephemeral(d, current, verdict), classed(tx, d, verdict), in.ranked(tx, d, verdict), in.beyond(d, verdict))
 }
 
 // heir returns the pod that holds the key once all deletions are through.
@@ -308,6 +308,7 @@ func (in Intake) newPod(tx *store.Tx, d Delivery, outcome *Outcome, v Verdict, n
 	if class := classOf(tx, object); class != nil {
 		object.Spec.Overhead, pod.Handler = overheadOf(class), class.Handler
 	}
+	pod.Claims, _ = node.ClaimsIn(object) // claimed has refused what cannot be read
 	in.rank(tx, pod)
 	in.admit(tx, pod, outcome, now)
 	outcome.UID, outcome.Verdict = pod.UID(), v

@@ -24,7 +24,7 @@ func Of(site node.Site, slot *node.Slot, got *node.Observed) corev1.PodStatus {
 	d.addresses(&s)
 	d.containers(&s)
 	initialised := d.life.Initialised()
-	s.Phase = d.phase(&s, initialised)
+	s.Phase = d.holdPhase(&s, d.phase(&s, initialised))
 	s.Conditions = d.conditions(&s, initialised)
 	d.explain(&s)
 	shorten(&s)
@@ -124,7 +124,7 @@ func (d *deriver) explain(s *corev1.PodStatus) {
 		s.Reason, s.Message = node.WaitingForPods, "it starts after "+node.Await(d.got.Behind)
 		return
 	}
-	for _, target := range []string{node.CgroupTarget(), node.SandboxTarget()} {
+	for _, target := range []string{node.CgroupTarget(), node.ClaimsTarget(), node.SandboxTarget()} {
 		if fault, ok := d.got.Faults[target]; ok {
 			s.Reason, s.Message = fault.Reason, fault.Message
 			return
@@ -157,6 +157,20 @@ func (d *deriver) phase(s *corev1.PodStatus, initialised bool) corev1.PodPhase {
 		return corev1.PodFailed
 	}
 	return corev1.PodSucceeded
+}
+
+// holdPhase keeps a phase from being final while drivers have prepared devices for the pod. A cluster gives the devices of
+// a final pod to others.
+func (d *deriver) holdPhase(s *corev1.PodStatus, phase corev1.PodPhase) corev1.PodPhase {
+	if phase != corev1.PodSucceeded && phase != corev1.PodFailed || !d.pod.HoldsClaims() {
+		return phase
+	}
+	for i := range s.ContainerStatuses {
+		if ended(&s.ContainerStatuses[i]) != nil {
+			return corev1.PodRunning
+		}
+	}
+	return corev1.PodPending
 }
 
 // anyRuns reports whether a container of any kind runs.

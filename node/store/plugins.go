@@ -159,6 +159,16 @@ func (b *Plugins) Has(kind string) bool {
 	return false
 }
 
+// Registered returns the plugin of a type that is registered under a name, over a connection that stands.
+func (b *Plugins) Registered(kind, name string) (node.Plugin, bool) {
+	for _, p := range b.List() {
+		if p.Info.Type == kind && p.Info.Name == name && p.Connected && !p.Gone && p.Answer != nil && p.Answer.Registered {
+			return p, true
+		}
+	}
+	return node.Plugin{}, false
+}
+
 // Driver returns the plugin of a CSI driver. One that has lost its connection counts as long as no other has its name:
 // the program that registers a driver is often another than the driver.
 func (b *Plugins) Driver(name string) (driver node.Plugin, ok bool) {

@@ -136,7 +136,7 @@ func (v *View) create(p *Plan, c *corev1.Container, joins string) {
 	if !ok || !v.inPlace() || !v.bounded() || !v.covered(limits) {
 		return // earlier steps work on it
 	}
-	if v.readyDevices(p, c) {
+	if v.prepareClaims(p) || v.readyDevices(p, c) {
 		return
 	}
 	p.try(v, node.CreateContainer{

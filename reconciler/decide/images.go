@@ -29,12 +29,12 @@ func images(p *Plan, v *View) bool {
 }
 
 // prepares reports whether the volumes and images of containers may be made ready: their sandbox is there, is about to
-// be made, or rests after a failure.
+// be made, or rests after a failure. The same goes for what comes before the sandbox.
 func (v *View) prepares(p *Plan) bool {
 	if v.life.Over() {
 		return false
 	}
-	for _, target := range []string{node.SandboxTarget(), node.CgroupTarget()} {
+	for _, target := range []string{node.SandboxTarget(), node.CgroupTarget(), node.ClaimsTarget()} {
 		if _, failed := v.got.Faults[target]; failed || p.plans(target) {
 			return true
 		}

@@ -28,7 +28,7 @@ var (
 		volumes, images, prune, ephemeral, initContainers, containers, settle, // for what is to run
 	}
 	teardown = []Step{
-		strays, stopContainers, stopSandboxes, removeSandboxes,
+		strays, stopContainers, stopSandboxes, unprepare, removeSandboxes,
 		tearDown(node.Cgroup), tearDown(node.Volumes), tearDown(node.Logs), forget,
 	}
 )

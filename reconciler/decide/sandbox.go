@@ -18,7 +18,7 @@ func sandbox(p *Plan, v *View) bool {
 		return false
 	case v.trails(p):
 		return true
-	case !v.bounded():
+	case !v.bounded(), v.prepareClaims(p):
 		return false
 	}
 	attempt := uint32(0)

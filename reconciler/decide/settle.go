@@ -17,7 +17,7 @@ func settled(p *Plan, v *View) bool {
 		return false
 	}
 	switch {
-	case v.stopOwn(p, v.within(v.grace(), hasFinished)), v.stopSandboxesOf(p, v.own):
+	case v.stopOwn(p, v.within(v.grace(), hasFinished)), v.stopSandboxesOf(p, v.own), v.unprepareClaims(p):
 	case tearDown(node.Cgroup)(p, v), tearDown(node.Volumes)(p, v):
 	case v.scarce && !v.removeAll(p, v.own):
 		tearDown(node.Logs)(p, v)
@@ -27,9 +27,12 @@ func settled(p *Plan, v *View) bool {
 }
 
 // settle records the final status of a pod whose containers have all ended for good. From then on the phase never
-// changes.
+// changes. A cluster may give the devices of its claims to other pods then, so they are taken back before.
 func settle(p *Plan, v *View) bool {
 	if p.looks() || !v.life.Over() || !v.ended() {
+		return false
+	}
+	if v.unprepareClaims(p) {
 		return false
 	}
 	final := status.Of(v.site, v.slot, v.got)

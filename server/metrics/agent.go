@@ -33,6 +33,7 @@ type Agent struct {
 	resources resourceCounts
 	devices   deviceCounts
 	csi       *prometheus.HistogramVec
+	dra       draCounts
 	views     func() ([]store.View, int64)
 	cluster   atomic.Bool // the node is a member of one
 }
@@ -43,7 +44,7 @@ func NewAgent(nodeName string, cgroups int, views func() ([]store.View, int64)) 
 		registry: prometheus.NewRegistry(), began: time.Now(), calls: newCallCounts(), requests: newRequestCounts(), pods: newPodCounts(), views: views,
 		starts: newStartCounts(), admitted: newAdmitCounts(), work: newWorkCounts(), images: newImageCounts(),
 		actions: newActionCounts(), volumes: newVolumeCounts(views), resizes: newResizeCounts(views),
-		resources: newResourceCounts(), devices: newDeviceCounts(), csi: newCSICounts(),
+		resources: newResourceCounts(), devices: newDeviceCounts(), csi: newCSICounts(), dra: newDRACounts(views),
 		config: gauged("node_config_error", "1 while the configuration files are rejected, 0 otherwise."),
 	}
 	name := gaugeVec("node_name", "The node's name. The count is always 1.", "node")
@@ -60,6 +61,7 @@ func NewAgent(nodeName string, cgroups int, views func() ([]store.View, int64)) 
 	a.registry.MustRegister(a.admitted.all()...)
 	a.registry.MustRegister(a.work.all()...)
 	a.registry.MustRegister(a.resources.all()...)
+	a.registry.MustRegister(a.dra.all()...)
 	a.registry.MustRegister(a.images.all()...)
 	a.registry.MustRegister(a.actions.all()...)
 	a.registry.MustRegister(a.volumes, a.volumes.took, a.volumes.measured)

@@ -51,6 +51,8 @@ func busyAgent() *Agent {
 	a.DevicesRegistered("example.com/gpu")
 	a.DevicesAllocated("example.com/gpu", time.Second)
 	a.CSICalled("disk.example.com", "NodeStageVolume", nil, time.Second)
+	a.ClaimsCalled("gpu.example.com", "/k8s.io.kubelet.pkg.apis.dra.v1.DRAPlugin/NodePrepareResources", nil, time.Second)
+	a.ClaimsHandled("PrepareResources", nil, time.Second)
 	a.AskedPlugin("helper", time.Second, errBroken)
 	a.Plugins(func() []node.Plugin { return []node.Plugin{{Socket: node.PluginSocket{Name: "x.sock"}}} }, func(name string) string { return "/" + name })
 	return a

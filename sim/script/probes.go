@@ -12,11 +12,10 @@ import (
 	"nodal/reconciler/decide"
 )
 
-// addProbes gives the application containers probes. The list holds kinds; KIND/SECONDS gives a probe its own grace
-// period, and KIND@NAME gives it to one container of any kind.
-func addProbes(spec *corev1.PodSpec, list string) error {
+// addProbes gives containers probes. The list holds kinds; KIND/SECONDS gives a probe its own grace
+// period.
+func addProbes(containers []corev1.Container, list string) error {
 	for word := range strings.SplitSeq(list, ",") {
-		word, only, isOne := strings.Cut(word, "@")
 		name, grace, own := strings.Cut(word, "/")
 		probe := corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"ask"}}}}
 		if own {
@@ -26,18 +25,15 @@ func addProbes(spec *corev1.PodSpec, list string) error {
 			}
 			probe.TerminationGracePeriodSeconds = &seconds
 		}
-		for c := range node.Containers(spec) {
-			if isOne && c.Name != only || !isOne && node.InitContainer(spec, c.Name) != nil {
-				continue
-			}
+		for i := range containers {
 			switch name {
 			case "":
 			case "startup":
-				c.StartupProbe = &probe
+				containers[i].StartupProbe = &probe
 			case "readiness":
-				c.ReadinessProbe = &probe
+				containers[i].ReadinessProbe = &probe
 			case "liveness":
-				c.LivenessProbe = &probe
+				containers[i].LivenessProbe = &probe
 			default:
 				return errUsage
 			}

@@ -116,6 +116,9 @@ func DevicePlugin(dir string) (string, error) { return program(dir, "deviceplugi
 // CSIDriver builds the CSI driver for tests into dir.
 func CSIDriver(dir string) (string, error) { return program(dir, "csidriver") }
 
+// DRADriver builds the driver of devices for tests into dir.
+func DRADriver(dir string) (string, error) { return program(dir, "dradriver") }
+
 // program builds a program of the tests into dir.
 func program(dir, name string) (string, error) {
 	root, err := repository()

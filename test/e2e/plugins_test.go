@@ -14,7 +14,7 @@ import (
 	"nodal/test/claim"
 )
 
-// driver is a plugin that registers as a DRA driver does.
+// driver is a plugin of a type that no part of the node uses.
 type driver struct {
 	registerapi.UnimplementedRegistrationServer
 	socket *net.UnixListener
@@ -24,7 +24,7 @@ type driver struct {
 
 func (d *driver) GetInfo(context.Context, *registerapi.InfoRequest) (*registerapi.PluginInfo, error) {
 	return &registerapi.PluginInfo{
-		Type: registerapi.DRAPlugin, Name: "disk.example.com", Endpoint: "/dra.sock", SupportedVersions: []string{"1.0.0"},
+		Type: "ClockPlugin", Name: "disk.example.com", Endpoint: "/clock.sock", SupportedVersions: []string{"1.0.0"},
 	}, nil
 }
 
@@ -86,9 +86,9 @@ func TestPluginsRegisterAndAreSeenToLiveAndDie(t *testing.T) {
 	n.apply(web("web").yaml())
 	before := containerStatus(n.waitRunning("web"), "main")
 	path := filepath.Join(n.Root(), "plugins_registry", "disk.sock")
-	const told = `plugin type "DRAPlugin" is not served by this node`
+	const told = `plugin type "ClockPlugin" is not served by this node`
 	lives := func(p shownPlugin) bool {
-		return p.Socket == "disk.sock" && p.Type == "DRAPlugin" && p.Name == "disk.example.com" && p.Endpoint == "/dra.sock" &&
+		return p.Socket == "disk.sock" && p.Type == "ClockPlugin" && p.Name == "disk.example.com" && p.Endpoint == "/clock.sock" &&
 			p.Connected && !p.Registered && p.Message == told
 	}
 	d := drive(t, path)
