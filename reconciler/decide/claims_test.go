@@ -36,6 +36,11 @@ func TestClaimsArePreparedBeforeTheSandbox(t *testing.T) {
 		{"its driver has answered before the machine was booted", pod(always, wasPrepared), prepare},
 		{"its driver has failed just now", pod(always, withClaim(), fault("claims", 5)), "wake in 5s; why Broken"},
 	})
+	testStep(t, sandbox, []stepCase{
+		{"another kubelet has made the sandbox", pod(always, ready, running("app"), withClaim()), prepare},
+		{"it runs, and its driver has answered", pod(always, ready, running("app"), isPrepared), ""},
+		{"a pod that has ended", pod(never, ready, exited("app", 0), withClaim()), ""},
+	})
 	testStep(t, containers, []stepCase{
 		{"a sandbox is there, and no driver has answered", pod(always, ready, pulled, withClaim()), prepare},
 		{"its driver has answered", pod(always, ready, pulled, isPrepared), "create app attempt=0 in s0"},

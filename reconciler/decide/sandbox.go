@@ -11,6 +11,9 @@ func sandbox(p *Plan, v *View) bool {
 	}
 	if v.sandbox != nil {
 		v.inspectHome(p, v.sandbox)
+		if v.needsSandbox() { // another kubelet may have had its claims prepared, which this one has to take back
+			v.prepareClaims(p)
+		}
 		return false
 	}
 	switch {
