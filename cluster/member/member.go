@@ -80,6 +80,9 @@ func Run(ctx context.Context, config Config, api *rest.Config, conn grpc.ClientC
 		config: config, cluster: c, node: nodev1.NewNodeServiceClient(conn), imagesOf: nodev1.NewImagesServiceClient(conn),
 		inform: report.inform, log: log, now: time.Now, subnets: subnets,
 	}
+	devices := &deviceSlices{
+		nodeName: config.NodeName, cluster: c, node: nodev1.NewNodeServiceClient(conn), log: log, gone: map[string]time.Time{},
+	}
 	heart := &heart{nodeName: config.NodeName, cluster: c, lasts: config.Lease, log: log, now: time.Now}
 
 	var all sync.WaitGroup
@@ -87,6 +90,7 @@ func Run(ctx context.Context, config Config, api *rest.Config, conn grpc.ClientC
 	all.Go(func() {
 		retry.Until(ctx, log, "cannot register the node yet", retry.Most, object.register)
 		all.Go(func() { heart.run(ctx) })
+		all.Go(func() { devices.run(ctx) })
 		object.run(ctx)
 	})
 	all.Go(func() {

@@ -127,8 +127,12 @@ func TestPodsOfAClusterHaveTheDevicesOfTheirClaims(t *testing.T) {
 		"a pod ends in its phase only when its driver has unprepared its claims; until then an event says what the driver says",
 		"a ResourceClaim made from a template belongs to its pod, whose status keeps the name",
 		"a driver that hangs over one ResourceClaim holds up no pod with another",
+		"the ResourceSlices of a driver that has gone, or that did not come back when the agent started, are removed after half a minute; others stay",
 	)
 	d := newTools(t)
+	d.publish("node-a", toolDriver)
+	d.publish("node-a", "lost.nodal.test")
+	d.publish("node-b", toolDriver)
 	d.make("shared", "")
 	d.create(podsPath, using("first", "shared"))
 	d.waitTold("first", "FailedPrepareDynamicResources", "is not allowed to use ResourceClaim shared")
@@ -168,6 +172,7 @@ func TestPodsOfAClusterHaveTheDevicesOfTheirClaims(t *testing.T) {
 
 	d.ends()
 	d.hangs()
+	d.goes()
 	if left, err := os.ReadDir(d.specs); len(left) > 0 || err != nil {
 		t.Errorf("specs of claims are left: %v, %v", left, err)
 	}
@@ -177,6 +182,31 @@ func (d *tools) claim(name string) resourcev1.ResourceClaim {
 	d.t.Helper()
 	c, _ := get[resourcev1.ResourceClaim](d.plane, claimsPath+"/"+name)
 	return c
+}
+
+// publish makes the ResourceSlice of a driver on a node.
+func (d *tools) publish(node, driver string) {
+	d.t.Helper()
+	d.create("/apis/resource.k8s.io/v1/resourceslices", fmt.Sprintf("apiVersion: resource.k8s.io/v1\nkind: ResourceSlice\n"+
+		"metadata: {name: %[1]s-%[2]s}\nspec: {nodeName: %[1]s, driver: %[2]s, pool: {name: %[1]s, generation: 1, resourceSliceCount: 1}, devices: [{name: one}]}\n", node, driver))
+}
+
+// goes shows what becomes of the ResourceSlices of drivers that are not there.
+func (d *tools) goes() {
+	d.t.Helper()
+	there := func(name string) bool {
+		_, ok := get[resourcev1.ResourceSlice](d.plane, "/apis/resource.k8s.io/v1/resourceslices/"+name)
+		return ok
+	}
+	d.eventually("no slice of a driver that never came", func() bool { return !there("node-a-lost.nodal.test") })
+	if !there("node-a-" + toolDriver) {
+		d.t.Error("the slice of a driver that runs is removed")
+	}
+	d.Kill()
+	d.eventually("no slice of a driver that has gone", func() bool { return !there("node-a-" + toolDriver) })
+	if !there("node-b-" + toolDriver) {
+		d.t.Error("the slice of another node is removed")
+	}
 }
 
 // ends shows how a pod ends that has a claim of its own.
