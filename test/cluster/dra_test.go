@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -122,6 +123,7 @@ func TestPodsOfAClusterHaveTheDevicesOfTheirClaims(t *testing.T) {
 	claim.Shows(t, "In a cluster",
 		"a pod with a ResourceClaim waits, with an event, until the claim has devices and is reserved for it, and until its driver is there",
 		"the CDI devices of a ResourceClaim reach the containers that name it, or one request of it, and no others",
+		"a DRA driver registers, and the node API and the metrics show it and the claims in use",
 		"pods share a ResourceClaim, which its driver prepares once and unprepares after the last of them",
 		"killed between a driver's calls, the next agent goes on: no container restarts, and a claim that is gone from the cluster is unprepared",
 		"a pod ends in its phase only when its driver has unprepared its claims; until then an event says what the driver says",
@@ -146,6 +148,10 @@ func TestPodsOfAClusterHaveTheDevicesOfTheirClaims(t *testing.T) {
 	if got, want := d.heard("Resources"), []string{"NodePrepareResources default/shared/" + uid}; !slices.Equal(got, want) {
 		t.Errorf("the driver has heard %q, want %q", got, want)
 	}
+	d.shows("/v1/node/plugins", `"name":"`+toolDriver+`"`, `"type":"DRAPlugin"`, `"registered":true`)
+	d.shows("/metrics", `dra_resource_claims_in_use{driver_name="<any>"} 1`, `dra_resource_claims_in_use{driver_name="`+toolDriver+`"} 1`,
+		`dra_operations_duration_seconds_count{is_error="true",operation_name="PrepareResources"}`,
+		`method_name="/k8s.io.kubelet.pkg.apis.dra.v1.DRAPlugin/NodePrepareResources"} 1`)
 
 	d.node.Kill()
 	d.node.Launch()
@@ -182,6 +188,21 @@ func (d *tools) claim(name string) resourcev1.ResourceClaim {
 	d.t.Helper()
 	c, _ := get[resourcev1.ResourceClaim](d.plane, claimsPath+"/"+name)
 	return c
+}
+
+// shows checks that a page of the node has some words.
+func (d *tools) shows(path string, words ...string) {
+	d.t.Helper()
+	reply, err := d.node.HTTP().Get("http://node" + path)
+	must(d.t, err)
+	defer reply.Body.Close()
+	page, err := io.ReadAll(reply.Body)
+	must(d.t, err)
+	for _, w := range words {
+		if !strings.Contains(strings.ReplaceAll(string(page), `": "`, `":"`), w) {
+			d.t.Errorf("%s lacks %s", path, w)
+		}
+	}
 }
 
 // publish makes the ResourceSlice of a driver on a node.
