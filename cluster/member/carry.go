@@ -1,6 +1,7 @@
 package member
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,7 +18,6 @@ import (
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/cluster/retry"
-	"nodal/node"
 )
 
 // nodeRefused is the reason of a pod that failed because the node refused it.
@@ -100,8 +100,7 @@ func (p *pods) apply(ctx context.Context, s sides) error {
 	case unread && (!there || s.applied != ""): // what an earlier process has posted is not held up
 		return nil // the objects call for the pod
 	case lacks != nil && !unread && !there:
-		p.explain(ctx, want, lacks)
-		return lacks
+		return cmp.Or(p.explain(ctx, want, s.have, lacks), lacks)
 	}
 	var known *corev1.Pod
 	if there {
@@ -163,18 +162,6 @@ func (p *pods) put(ctx context.Context, manifest *corev1.Pod, isNew bool) error 
 	}
 	_, err = p.node.PutPod(ctx, request)
 	return err
-}
-
-// explainAfter counts the tries after which an event says why a pod waits. Most pods need fewer.
-const explainAfter = 4
-
-// explain sends one event that says why a pod does not go to the node.
-func (p *pods) explain(ctx context.Context, want *corev1.Pod, why error) {
-	var lack *node.Failure
-	tries := p.queue.NumRequeues(types.NamespacedName{Namespace: want.Namespace, Name: want.Name})
-	if tries == explainAfter && errors.As(why, &lack) {
-		p.warn(ctx, want, lack.Reason, lack.Error())
-	}
 }
 
 // vouch posts a condition to the node. A condition that the node refuses delays no status.

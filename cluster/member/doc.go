@@ -24,7 +24,7 @@
 //	events.go       carries the node's events there
 //	objects.go      keeps ConfigMaps, Secrets and RuntimeClasses on the node while a pod uses them
 //	source.go       watches the cluster's objects that they are made from
-//	lack.go         which pods wait for an object, and how an event says so
+//	lack.go         which pods wait for an object, and how the cluster learns it
 //	shelf.go        where the node keeps them
 //	tokens.go       tokens of service accounts, which are Secrets on the node
 //	services.go     variables of services, which are ConfigMaps on the node

@@ -1,18 +1,24 @@
 package member
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
+	nodev1 "nodal/api/gen/node/v1"
 	"nodal/cluster/retry"
 	"nodal/node"
+	"nodal/node/status"
 )
 
 // errUnread means that the cluster has yet to say whether it has what a pod uses.
@@ -103,4 +109,49 @@ func mounts(want *corev1.Pod, v *corev1.Volume, ref node.ObjectRef) bool {
 		}
 	}
 	return slices.ContainsFunc(node.VolumeRefs(want, v), func(used node.ObjectRef) bool { return used.Family() == ref })
+}
+
+// explainAfter counts the tries after which the cluster learns why a pod waits. Most pods need fewer.
+const explainAfter = 4
+
+// explain says why a pod does not go to the node: once in an event, and in the pod's status.
+func (p *pods) explain(ctx context.Context, want *corev1.Pod, have *local, why error) error {
+	lack, ok := errors.AsType[*node.Failure](why)
+	tries := p.queue.NumRequeues(types.NamespacedName{Namespace: want.Namespace, Name: want.Name})
+	if !ok || tries < explainAfter {
+		return nil
+	}
+	if tries == explainAfter {
+		p.warn(ctx, want, lack.Reason, lack.Error())
+	}
+	if have != nil && have.object.UID == want.UID || !untouched(&want.Status) {
+		return nil
+	}
+	info, err := p.about.GetNode(ctx, &nodev1.GetNodeRequest{})
+	if err != nil {
+		return fmt.Errorf("read the node: %w", err)
+	}
+	shown := awaiting(want, info.GetAddresses(), lack, time.Now())
+	if equality.Semantic.DeepEqual(shown, want.Status) {
+		return nil
+	}
+	return p.report(ctx, want, &shown)
+}
+
+// untouched reports whether no kubelet has made anything of a pod yet.
+func untouched(s *corev1.PodStatus) bool {
+	all := slices.Concat(s.InitContainerStatuses, s.ContainerStatuses, s.EphemeralContainerStatuses)
+	return starting(s) && s.PodIP == "" && !slices.ContainsFunc(all, func(c corev1.ContainerStatus) bool {
+		return c.State.Waiting == nil || c.ContainerID != ""
+	})
+}
+
+// awaiting returns the status of a pod that the node would run if it did not lack something. It is the one that the
+// node would show itself.
+func awaiting(want *corev1.Pod, addresses []string, lack *node.Failure, now time.Time) corev1.PodStatus {
+	object := manifestOf(want)
+	slot := node.NewSlot(&node.Pod{Object: object, Accepted: now.Truncate(time.Second)})
+	object.Status = status.Of(node.Site{HostIPs: addresses}, slot, nil)
+	object.Status.Reason, object.Status.Message = lack.Reason, lack.Error()
+	return statusFor(want, &local{object: object})
 }

@@ -3,6 +3,7 @@ package member
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"testing"
@@ -12,8 +13,11 @@ import (
 	"google.golang.org/grpc"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/cache"
 
 	nodev1 "nodal/api/gen/node/v1"
@@ -128,6 +132,106 @@ func TestAPodIsLookedAtWhenNewsOfItsObjectsComes(t *testing.T) {
 	}
 	if u := o.used[ref]; !u.there {
 		t.Error("it is taken to be away")
+	}
+}
+
+// keeping is an API server that keeps the last status that it is told of a pod.
+type keeping struct {
+	last corev1.PodStatus
+	told int
+}
+
+func (k *keeping) server(t *testing.T) apiServer {
+	return func(r *http.Request) (int, any, error) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return 0, nil, err
+		}
+		pod := &corev1.Pod{}
+		if _, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, pod); err != nil {
+			t.Error(err)
+		}
+		k.last, k.told = pod.Status, k.told+1
+		return http.StatusOK, &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: metav1.ObjectMeta{ResourceVersion: "2"}}, nil
+	}
+}
+
+func TestAPodThatWaitsForItsClaimIsShownToWait(t *testing.T) {
+	claim := node.ObjectRef{Kind: node.PersistentVolumeClaim, Namespace: "default", Name: "files"}
+	waiting := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}}
+	for _, c := range []struct {
+		name   string
+		status corev1.PodStatus
+		have   *local
+		told   int
+	}{
+		{"one that is new", corev1.PodStatus{Phase: corev1.PodPending}, nil, 1},
+		{"one that follows another of its name", corev1.PodStatus{Phase: corev1.PodPending}, &local{object: object("u0")}, 1},
+		{"one that the node has had", corev1.PodStatus{Phase: corev1.PodPending}, &local{object: object("u1"), gone: true}, 0},
+		{"one that has run elsewhere", corev1.PodStatus{Phase: corev1.PodRunning}, nil, 0},
+		{"one whose init container runs", corev1.PodStatus{
+			Phase: corev1.PodPending, InitContainerStatuses: []corev1.ContainerStatus{{State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}},
+		}, nil, 0},
+		{"one that has a sandbox", corev1.PodStatus{
+			Phase: corev1.PodPending, PodIP: "10.0.0.9", ContainerStatuses: []corev1.ContainerStatus{{State: waiting}},
+		}, nil, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			pod := object("u1")
+			mounted(pod, "data", corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "files"}})
+			pod.Status = c.status
+			k, warned := &keeping{}, 0
+			o := stocked(pod)
+			o.used[claim] = &usage{wrong: absent(claim)}
+			p := newPods("n", k.server(t).dial(t), bare{}, o, slog.New(slog.DiscardHandler))
+			defer p.queue.ShutDown()
+			p.about, p.warn = &stock{}, func(context.Context, *corev1.Pod, string, string) { warned++ }
+			s, key := sides{want: pod, have: c.have}, types.NamespacedName{Namespace: "default", Name: "web"}
+			for range 2 * explainAfter {
+				if err := p.apply(t.Context(), s); !apierrors.IsNotFound(err) {
+					t.Fatalf("got %v, want what is missing", err)
+				}
+				if k.told > 0 {
+					pod.Status = *k.last.DeepCopy()
+				}
+				p.queue.AddRateLimited(key)
+			}
+			if k.told != c.told || warned != 1 {
+				t.Errorf("the status is sent %d times and the event %d times, want %d and once", k.told, warned, c.told)
+			}
+		})
+	}
+}
+
+func TestAPodThatWaitsLooksAsTheNodeWouldShowIt(t *testing.T) {
+	pod := object("u1")
+	pod.Generation = 3
+	pod.Status.Conditions = []corev1.PodCondition{{Type: "example.com/other", Status: corev1.ConditionTrue}}
+	before := noon.Add(-time.Hour)
+	lack := &node.Failure{Reason: node.FailedMount, Err: errors.New("no claim")}
+	got := awaiting(pod, []string{"192.0.2.1", "fd00::1"}, lack, before)
+	if got.Phase != corev1.PodPending || got.Reason != node.FailedMount || got.Message != "no claim" || got.HostIP != "192.0.2.1" || len(got.HostIPs) != 2 ||
+		!got.StartTime.Time.Equal(before) || got.QOSClass != corev1.PodQOSBestEffort || got.ObservedGeneration != 3 {
+		t.Errorf("got %+v", got)
+	}
+	if w := got.ContainerStatuses[0].State.Waiting; w == nil || w.Reason != "ContainerCreating" || got.ContainerStatuses[0].Image != "a:1" {
+		t.Errorf("the container is %+v, want it being created", got.ContainerStatuses[0])
+	}
+	for kind, want := range map[corev1.PodConditionType]corev1.ConditionStatus{
+		corev1.PodReadyToStartContainers: corev1.ConditionFalse, corev1.PodInitialized: corev1.ConditionTrue, corev1.PodReady: corev1.ConditionFalse,
+		corev1.ContainersReady: corev1.ConditionFalse, corev1.PodScheduled: corev1.ConditionTrue, "example.com/other": corev1.ConditionTrue,
+	} {
+		if c := conditionOf(&corev1.Pod{Status: got}, kind); c == nil || c.Status != want {
+			t.Errorf("%s is %+v, want %s", kind, c, want)
+		}
+	}
+	pod.Status = got
+	if later := awaiting(pod, []string{"192.0.2.1", "fd00::1"}, lack, noon); !equality.Semantic.DeepEqual(later, got) {
+		t.Errorf("later it is %+v, want no change", later)
+	}
+	pod.Generation, pod.Spec.Containers[0].Image = 4, "a:2"
+	if later := awaiting(pod, nil, lack, noon); later.ObservedGeneration != 4 || later.ContainerStatuses[0].Image != "a:2" || !later.StartTime.Time.Equal(before) {
+		t.Errorf("after a change it is %+v, want it since its start", later)
 	}
 }
 

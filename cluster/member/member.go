@@ -69,8 +69,8 @@ func Run(ctx context.Context, config Config, api *rest.Config, conn grpc.ClientC
 	}
 	subnets := &subnets{nodeName: config.NodeName, cluster: c, board: config.Board}
 	pods := &pods{
-		nodeName: config.NodeName, cluster: c, node: nodev1.NewPodsServiceClient(conn), objects: objects, subnets: subnets,
-		queue: queue, board: config.Board, warn: report.warn, log: log, entries: map[types.NamespacedName]*entry{},
+		nodeName: config.NodeName, cluster: c, node: nodev1.NewPodsServiceClient(conn), about: nodev1.NewNodeServiceClient(conn),
+		objects: objects, subnets: subnets, queue: queue, board: config.Board, warn: report.warn, log: log, entries: map[types.NamespacedName]*entry{},
 	}
 	events := &events{
 		reporter: report, node: nodev1.NewEventsServiceClient(conn), pod: pods.onNode, pace: config.pace(),

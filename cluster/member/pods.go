@@ -28,6 +28,7 @@ type pods struct {
 	nodeName string
 	cluster  *cluster
 	node     nodev1.PodsServiceClient
+	about    nodev1.NodeServiceClient
 	objects  *objects
 	subnets  *subnets
 	queue    retry.Queue[types.NamespacedName]

@@ -86,6 +86,9 @@ var specimens = []specimen{
   - {name: login, secret: {secretName: login}}`, ready},
 	{"unmounted", "  containers:\n  - {name: main, " + busybox + ", volumeMounts: [{name: login, mountPath: /login}]}\n" +
 		"  volumes: [{name: login, secret: {secretName: missing}}]", waits("ContainerCreating")},
+	{"claimless", "  automountServiceAccountToken: false\n  initContainers:\n  - {name: first, " + busybox + ", command: [\"true\"]}\n  containers:\n  - {name: main, " + busybox +
+		", resources: {requests: {cpu: 10m}}, volumeMounts: [{name: data, mountPath: /data}]}\n" +
+		"  volumes: [{name: data, persistentVolumeClaim: {claimName: missing}}]", waits("PodInitializing")},
 	{"burstable", "  containers:\n  - {name: main, " + busybox + `, command: [sh, -c, "exec sleep 1000"]` +
 		", resources: {requests: {cpu: 10m, memory: 8Mi}, limits: {memory: 32Mi}}}", ready},
 	{"guaranteed", "  containers:\n  - {name: main, " + busybox + `, command: [sh, -c, "exec sleep 1000"]` +
