@@ -129,6 +129,7 @@ func TestNodeJoinsAndRunsWhatTheClusterBinds(t *testing.T) {
 		"a pod goes to the node after its ConfigMaps, Secrets and tokens, so that no event tells of those that are on their way",
 		"a running pod is resized through the cluster, and its status says which generation of it the node has",
 		"an object of the node's own users stays if the cluster has one of its name, and no pod of the cluster gets such a claim: it waits, with an event",
+		"a pod whose claim is missing is shown as waiting, with the reason and since when, and runs once the claim is there",
 	)
 	w := newWorld(t)
 	w.post(ownSettings + "---\n" + ownClaim)
@@ -177,6 +178,7 @@ func TestNodeJoinsAndRunsWhatTheClusterBinds(t *testing.T) {
 	w.resizes()
 	w.trusts()
 	w.chooses()
+	w.lacks()
 
 	w.create(podsPath, manifest("job", "  restartPolicy: Never\n  containers:\n  - {name: main, image: \"nodal.test/busybox:1\", command: [sh, -c, \"exit 3\"]}\n"))
 	job := w.await("job", "failed", func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed })
@@ -205,7 +207,7 @@ func TestNodeJoinsAndRunsWhatTheClusterBinds(t *testing.T) {
 			t.Errorf("of event %s there are two, or none", reason)
 		}
 	}
-	for _, name := range []string{"job", "claims", "chooser", "misled"} {
+	for _, name := range []string{"job", "claims", "chooser", "misled", "lacking"} {
 		w.ask("DELETE", podsPath+"/"+name, "", "")
 		w.awaitGone(name)
 	}
@@ -243,6 +245,23 @@ func (w *world) chooses() {
 	misled := w.await("misled", "failed", func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed })
 	if misled.Status.Reason != "NodeAffinity" {
 		w.t.Errorf("the pod that wants another node says %s: %s", misled.Status.Reason, misled.Status.Message)
+	}
+}
+
+// lacks checks what the cluster sees of a pod whose claim comes late.
+func (w *world) lacks() {
+	w.t.Helper()
+	w.create(podsPath, manifest("lacking", "  volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]\n"+
+		"  containers:\n  - {name: main, image: \"nodal.test/busybox:1\", command: [sh, -c, \"exec sleep 1000\"], volumeMounts: [{name: v, mountPath: /v}]}\n"))
+	before := w.await("lacking", "shown as waiting", waits("ContainerCreating"))
+	if s := before.Status; s.Phase != corev1.PodPending || s.Reason != "FailedMount" || !strings.Contains(s.Message, `persistentvolumeclaims "data" not found`) ||
+		s.HostIP == "" || s.StartTime == nil || s.ObservedGeneration != before.Generation || len(s.Conditions) != 5 || ready(before) {
+		w.t.Errorf("the pod that waits is %+v", s)
+	}
+	w.claim("node-a", w.t.TempDir())
+	after := w.await("lacking", "ready", ready)
+	if s := after.Status; s.Reason != "" || s.Message != "" || !s.StartTime.Equal(before.Status.StartTime) {
+		w.t.Errorf("the pod that has waited since %s is %+v", before.Status.StartTime, s)
 	}
 }
 

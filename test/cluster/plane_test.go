@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"nodal/test/agent"
 	"nodal/test/pace"
 	controlplane "nodal/test/plane"
@@ -100,6 +102,33 @@ func (p *plane) ask(method, path, contentType, body string) []byte {
 func (p *plane) create(path, yaml string) {
 	p.t.Helper()
 	p.ask("POST", path, "application/yaml", yaml)
+}
+
+// claim makes a claim with a local volume of a node, bound as a cluster's controllers do it.
+func (p *plane) claim(node, dir string) {
+	p.t.Helper()
+	const claims = "/api/v1/namespaces/default/persistentvolumeclaims"
+	p.create(claims, `apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data}
+spec: {accessModes: [ReadWriteOnce], storageClassName: "", volumeName: disk, resources: {requests: {storage: 1Mi}}}
+`)
+	claim, _ := get[corev1.PersistentVolumeClaim](p, claims+"/data")
+	p.create("/api/v1/persistentvolumes", fmt.Sprintf(`apiVersion: v1
+kind: PersistentVolume
+metadata: {name: disk}
+spec:
+  accessModes: [ReadWriteOnce]
+  capacity: {storage: 1Mi}
+  storageClassName: ""
+  persistentVolumeReclaimPolicy: Retain
+  local: {path: %s}
+  claimRef: {kind: PersistentVolumeClaim, namespace: default, name: data, uid: %s}
+  nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [%s]}]}]}}
+`, dir, claim.UID, node))
+	const bound = `{"status": {"phase": "Bound", "accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1Mi"}}}`
+	p.ask("PATCH", "/api/v1/persistentvolumes/disk/status", "application/merge-patch+json", `{"status": {"phase": "Bound"}}`)
+	p.ask("PATCH", claims+"/data/status", "application/merge-patch+json", bound)
 }
 
 // get reads an object; false if it does not exist.

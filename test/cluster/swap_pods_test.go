@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	runtimev1 "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
@@ -136,33 +135,6 @@ func (s *swap) drop(name string) string {
 	name += "-localhost"
 	s.eventually(name+" ready", func() bool { p := s.pod(name); return p != nil && ready(p) })
 	return name
-}
-
-// claim makes a claim with a local volume, bound as a cluster's controllers do it.
-func (s *swap) claim() {
-	s.t.Helper()
-	const claims = "/api/v1/namespaces/default/persistentvolumeclaims"
-	s.create(claims, `apiVersion: v1
-kind: PersistentVolumeClaim
-metadata: {name: data}
-spec: {accessModes: [ReadWriteOnce], storageClassName: "", volumeName: disk, resources: {requests: {storage: 1Mi}}}
-`)
-	claim, _ := get[corev1.PersistentVolumeClaim](s.plane, claims+"/data")
-	s.create("/api/v1/persistentvolumes", fmt.Sprintf(`apiVersion: v1
-kind: PersistentVolume
-metadata: {name: disk}
-spec:
-  accessModes: [ReadWriteOnce]
-  capacity: {storage: 1Mi}
-  storageClassName: ""
-  persistentVolumeReclaimPolicy: Retain
-  local: {path: %s/local}
-  claimRef: {kind: PersistentVolumeClaim, namespace: default, name: data, uid: %s}
-  nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [localhost]}]}]}}
-`, s.host, claim.UID))
-	const bound = `{"status": {"phase": "Bound", "accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1Mi"}}}`
-	s.ask("PATCH", "/api/v1/persistentvolumes/disk/status", "application/merge-patch+json", `{"status": {"phase": "Bound"}}`)
-	s.ask("PATCH", claims+"/data/status", "application/merge-patch+json", bound)
 }
 
 // change changes what volumes are made of, and waits until the pods see it under the kubelet that runs now.

@@ -195,7 +195,7 @@ func (s *swap) settle() []string {
 	must(s.t, os.WriteFile(filepath.Join(s.files, "static.yaml"), []byte(staticPod), 0o600))
 	s.create("/api/v1/namespaces/default/configmaps", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {mode: fast}\n")
 	s.create("/api/v1/namespaces/default/secrets", "apiVersion: v1\nkind: Secret\nmetadata: {name: login}\nstringData: {password: tr0ub4dor}\n")
-	s.claim()
+	s.claim("localhost", s.host+"/local")
 	names := append(s.begin("a"), s.drop("plain"), "static-localhost")
 	s.eventually("the mirror", func() bool { p := s.pod("static-localhost"); return p != nil && ready(p) })
 	return names
