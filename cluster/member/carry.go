@@ -114,8 +114,7 @@ func (p *pods) apply(ctx context.Context, s sides) error {
 	}
 	manifest := manifestOf(want)
 	if err := errors.Join(p.markPlaced(ctx, manifest, known), p.bringClaims(ctx, manifest, want, known)); err != nil {
-		p.explain(ctx, want, err)
-		return err
+		return cmp.Or(p.explain(ctx, want, s.have, err), err)
 	}
 	if s.running() == nil { // there is no record that may be outdated
 		p.noteDelivered(types.NamespacedName{Namespace: want.Namespace, Name: want.Name}, want.UID)
