@@ -56,9 +56,10 @@ func expose(o Options, f facts, m memory, r runtime, p parts) (*api, error) {
 			Containers: r.streams, Logs: m.files, Images: p.shelf, Stats: p.figures, Past: p.remembered(), PastPod: p.recalled(), Vitals: p.vitals,
 			Ranking: p.relief.Ranking, Shutdown: p.machine,
 			Probes: p.prober.Counts, Alive: p.reconciler.Alive, SecretsKey: m.state.Secrets, Subnets: r.own.Subnets(),
-			System:  systemLogs(l, r.own.LogFile()),
-			Garbage: listGarbage(p.reconciler.Garbage, p.shelf.Collector.Garbage, p.logs.Garbage, r.own.Garbage),
-			Running: func(ctx context.Context) (map[node.Key]*node.Observed, error) { return r.pods.List(ctx, nil) },
+			CSIVolumes: csiVolumes(m.state.Store, m.csi.Held),
+			System:     systemLogs(l, r.own.LogFile()),
+			Garbage:    listGarbage(p.reconciler.Garbage, p.shelf.Collector.Garbage, p.logs.Garbage, r.own.Garbage),
+			Running:    func(ctx context.Context) (map[node.Key]*node.Observed, error) { return r.pods.List(ctx, nil) },
 		},
 		Facts: known,
 		Debug: server.Debug{

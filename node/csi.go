@@ -1,9 +1,13 @@
 package node
 
 import (
+	"cmp"
+	"encoding/json"
+	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 )
 
 // CSIPlugin is Kubernetes' word for plugins that are drivers of volumes.
@@ -32,12 +36,58 @@ func (d *CSIDriver) Can(what string) bool { return d != nil && slices.Contains(d
 // CSIVolume names a volume of a CSI driver.
 type CSIVolume struct{ Driver, Handle string }
 
+// Compare orders volumes by driver and handle.
+func (v CSIVolume) Compare(other CSIVolume) int {
+	return cmp.Or(cmp.Compare(v.Driver, other.Driver), cmp.Compare(v.Handle, other.Handle))
+}
+
 // CSIVolumeOf returns the volume behind a PersistentVolume, if a CSI driver has it.
 func CSIVolumeOf(v *corev1.PersistentVolume) (CSIVolume, bool) {
 	if v == nil || v.Spec.CSI == nil {
 		return CSIVolume{}, false
 	}
 	return CSIVolume{v.Spec.CSI.Driver, v.Spec.CSI.VolumeHandle}, true
+}
+
+// AnnotationAttached marks a volume of a cluster that is attached to this node, or need not be. Its value is what the
+// volume's driver has to be told of that, as JSON.
+const AnnotationAttached = "nodal.node/attached"
+
+// Attached returns what the driver of a volume has to be told of how the volume is attached. It fails for a volume of a
+// cluster that is not attached. Others never are.
+func Attached(v *corev1.PersistentVolume) (told map[string]string, err error) {
+	text, marked := v.Annotations[AnnotationAttached]
+	switch {
+	case !FromCluster(v):
+		return nil, nil
+	case !marked:
+		return nil, fmt.Errorf("volume %q is not attached to this node by its cluster", v.Name)
+	}
+	if err := json.Unmarshal([]byte(text), &told); err != nil {
+		return nil, fmt.Errorf("read how volume %q is attached: %w", v.Name, err)
+	}
+	return told, nil
+}
+
+// AnnotationDriver holds what the CSIDriver object of a cluster says of a volume's driver, as JSON: CSITerms.
+const AnnotationDriver = "nodal.node/csi-driver"
+
+// CSITerms holds what a CSIDriver object says of how its volumes are published.
+type CSITerms struct {
+	PodInfo bool                    `json:"podInfoOnMount,omitempty"` // the driver is told of the pod
+	FSGroup storagev1.FSGroupPolicy `json:"fsGroupPolicy,omitempty"`  // empty for the default
+}
+
+// TermsOf returns the terms of a volume's driver. Only a cluster knows any.
+func TermsOf(v *corev1.PersistentVolume) (terms CSITerms, err error) {
+	text, known := v.Annotations[AnnotationDriver]
+	if !known || !FromCluster(v) {
+		return CSITerms{}, nil
+	}
+	if err := json.Unmarshal([]byte(text), &terms); err != nil {
+		return CSITerms{}, fmt.Errorf("read what the driver of volume %q wants: %w", v.Name, err)
+	}
+	return terms, nil
 }
 
 // FSGroup returns the group that shares the volumes of a pod, or nil.
@@ -64,6 +114,7 @@ type (
 	// Publication says how a pod gets a CSI volume.
 	Publication struct {
 		Volume   *corev1.PersistentVolume
+		Pod      *corev1.Pod
 		Path     string // where it is mounted
 		ReadOnly bool
 		Group    *int64                  // of the pod; may be nil

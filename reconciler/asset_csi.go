@@ -86,9 +86,12 @@ func wantedStaged(
 	return wanted
 }
 
-// VolumesOf returns the question which PersistentVolumes a pod mounts.
+// VolumesOf returns the question which PersistentVolumes a pod mounts. A pod that has finished mounts none any more.
 func VolumesOf(s *store.Store) func(*node.Pod) []*corev1.PersistentVolume {
 	return func(pod *node.Pod) (volumes []*corev1.PersistentVolume) {
+		if v, ok := s.View(pod.Key()); ok && v.Slot.Pod.Object.UID == pod.Object.UID && v.Slot.Result != nil {
+			return nil
+		}
 		for v := range node.MountedVolumes(&pod.Object.Spec) {
 			name, ok := node.ClaimName(pod.Object, v)
 			if !ok {

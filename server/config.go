@@ -72,6 +72,7 @@ type Machine struct {
 	Running    func(context.Context) (map[node.Key]*node.Observed, error) // the runtime's pods
 	Alive      func(context.Context) error                                // returns once the reconciler has turned
 	System     SystemLogs                                                 // of the machine
+	CSIVolumes func() []node.CSIVolume                                    // that pods use or that are here; nil shows none
 	SecretsKey SecretsKey                                                 // nil stands for a node that seals nothing
 	Subnets    Subnets                                                    // nil stands for a network that is not the node's
 }

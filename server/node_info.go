@@ -21,23 +21,24 @@ import (
 // nodeService describes the node itself. Its watch is in node_watch.go.
 type nodeService struct {
 	nodev1.UnimplementedNodeServiceServer
-	store     *store.Store
-	sources   *store.Sources
-	plugins   *store.Plugins
-	devices   *store.Devices
-	offers    Offers
-	site      node.Site
-	facts     Facts
-	config    Configuration
-	vitals    Vitals
-	garbage   Garbage
-	key       SecretsKey
-	subnets   Subnets
-	ranking   Ranking
-	shutdown  Shutdown
-	verbosity Verbosity
-	fixed     bool // enableDebugFlagsHandler is off
-	stopped   <-chan struct{}
+	store      *store.Store
+	sources    *store.Sources
+	plugins    *store.Plugins
+	devices    *store.Devices
+	offers     Offers
+	site       node.Site
+	facts      Facts
+	config     Configuration
+	vitals     Vitals
+	csiVolumes func() []node.CSIVolume
+	garbage    Garbage
+	key        SecretsKey
+	subnets    Subnets
+	ranking    Ranking
+	shutdown   Shutdown
+	verbosity  Verbosity
+	fixed      bool // enableDebugFlagsHandler is off
+	stopped    <-chan struct{}
 }
 
 var _ nodev1.NodeServiceServer = (*nodeService)(nil)

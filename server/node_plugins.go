@@ -12,9 +12,14 @@ import (
 	"nodal/node"
 )
 
-// ListPlugins shows the plugins whose sockets are there, and the resources of device plugins.
+// ListPlugins shows the plugins whose sockets are there, the resources of device plugins and the volumes of CSI drivers.
 func (s *nodeService) ListPlugins(context.Context, *nodev1.ListPluginsRequest) (*nodev1.ListPluginsResponse, error) {
 	answer := &nodev1.ListPluginsResponse{Devices: s.deviceResources()}
+	if s.csiVolumes != nil {
+		for _, v := range s.csiVolumes() {
+			answer.CsiVolumes = append(answer.CsiVolumes, &nodev1.CSIVolume{Driver: v.Driver, Handle: v.Handle})
+		}
+	}
 	if s.plugins == nil {
 		return answer, nil
 	}

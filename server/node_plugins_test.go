@@ -52,3 +52,12 @@ func TestPluginsAreShownWithWhatTheyWereTold(t *testing.T) {
 		}
 	}
 }
+
+func TestVolumesOfCSIDriversAreShown(t *testing.T) {
+	n := newNode(t, func(c *Config) {
+		c.Machine.CSIVolumes = func() []node.CSIVolume { return []node.CSIVolume{{Driver: "disk", Handle: "a/b"}} }
+	})
+	if got, want := n.do(t, "GET", "/v1/node/plugins", ""), `"csiVolumes":[{"driver":"disk","handle":"a/b"}]`; !strings.Contains(got.body, want) {
+		t.Errorf("got %s, want %s", got.body, want)
+	}
+}

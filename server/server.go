@@ -149,7 +149,7 @@ func newServices(cfg Config, stopped <-chan struct{}) services {
 		node: &nodeService{
 			store: state.Store, sources: state.Sources, offers: state.Offers, site: state.Site, vitals: machine.Vitals, ranking: machine.Ranking, shutdown: machine.Shutdown,
 			facts: cfg.Facts, config: state.Configuration, verbosity: cfg.Debug.Verbosity, fixed: cfg.Debug.NoFlags, stopped: stopped,
-			plugins: state.Plugins, devices: state.Devices, garbage: machine.Garbage, key: machine.SecretsKey, subnets: machine.Subnets,
+			plugins: state.Plugins, devices: state.Devices, csiVolumes: machine.CSIVolumes, garbage: machine.Garbage, key: machine.SecretsKey, subnets: machine.Subnets,
 		},
 		nodeLogs: &nodeLogService{logs: machine.System, stopped: stopped},
 		tokens:   &tokenService{tokens: cfg.Front.Auth},

@@ -66,6 +66,9 @@ func (v *csiVolumes) kind(a *agent) reconciler.Kind {
 		Type: node.CSIPlugin, Name: "disk", Driver: &node.CSIDriver{Capabilities: []string{node.StagesVolumes}},
 	}, v.clock())
 	uses := func(pod *node.Pod) []*corev1.PersistentVolume {
+		if view, ok := a.store.View(pod.Key()); ok && view.Slot.Result != nil {
+			return nil
+		}
 		return []*corev1.PersistentVolume{v.of(pod.Key()).volume}
 	}
 	kind := reconciler.CSIVolumes(uses, board, csiDriver{v, a})
@@ -133,7 +136,7 @@ func (v *csiVolumes) begins(e *errand) {
 	one := v.at(unstage.Volume)
 	views, _ := e.agent.store.Views()
 	for _, view := range views {
-		if v.of(view.Key) == one {
+		if v.of(view.Key) == one && view.Slot.Result == nil {
 			v.witness.failf("volume %s is unstaged beneath pod %s", one.volume.Name, view.Key)
 		}
 	}
@@ -158,7 +161,9 @@ func (v *csiVolumes) unsettled(a *agent) error {
 	used := map[*lun]bool{}
 	views, _ := a.store.Views()
 	for _, view := range views {
-		used[v.of(view.Key)] = true
+		if view.Slot.Result == nil {
+			used[v.of(view.Key)] = true
+		}
 	}
 	for _, one := range v.disks {
 		if want := (node.Staged{There: used[one], Whole: used[one]}); one.Staged != want {

@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/structpb"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"nodal/cluster/retry"
 	"nodal/node"
@@ -25,13 +26,19 @@ func claimsOf(pod *corev1.Pod) []node.ObjectRef {
 	return refs
 }
 
-// keepClaim brings a claim to the node, with the volume that the cluster has bound it to. Nodes may read both but
-// watch neither. Once bound, the two stay together.
+// keepClaim brings a claim to the node, with the volume that the cluster has bound it to and once that is attached. Nodes
+// may read both but watch neither. Once bound, the two stay together.
 func (o *objects) keepClaim(ctx context.Context, ref node.ObjectRef) {
+	attachment := &attachment{}
+	defer o.attachments.unwant(attachment)
 	retry.Until(ctx, o.log, ref.String()+": cannot put it on the node yet", retry.Most, func(ctx context.Context) error {
 		claim, volume, err := o.cluster.claim(ctx, ref.Namespace, ref.Name)
 		if err == nil {
+			o.need(ref, secretsOf(volume))
 			err = o.markPlaced(ctx, volume)
+		}
+		if err == nil {
+			err = o.attach(ctx, ref, attachment, volume)
 		}
 		if err == nil {
 			err = o.node.put(ctx, volume, claim)
@@ -54,7 +61,32 @@ func (c *cluster) claim(ctx context.Context, namespace, name string) (*corev1.Pe
 	if err := c.core.Get().Resource("persistentvolumes").Name(claim.Spec.VolumeName).Do(ctx).Into(volume); err != nil {
 		return nil, nil, fmt.Errorf("read PersistentVolume %s: %w", claim.Spec.VolumeName, err)
 	}
+	if by := volume.Spec.ClaimRef; by == nil || by.Namespace != namespace || by.Name != name || by.UID != claim.UID {
+		return nil, nil, fmt.Errorf("PersistentVolume %s is not bound to the claim", volume.Name)
+	}
 	return claim, volume, nil
+}
+
+// need records the Secrets that a driver needs for the volume of a claim. The pods of the claim use them from then on.
+func (o *objects) need(ref node.ObjectRef, secrets []node.ObjectRef) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if u := o.used[ref]; u != nil {
+		u.needs = secrets
+	}
+}
+
+// secretsOf returns the Secrets that the driver of a volume needs on the node.
+func secretsOf(v *corev1.PersistentVolume) (refs []node.ObjectRef) {
+	if v.Spec.CSI == nil {
+		return nil
+	}
+	for _, secret := range []*corev1.SecretReference{v.Spec.CSI.NodeStageSecretRef, v.Spec.CSI.NodePublishSecretRef} {
+		if secret != nil {
+			refs = append(refs, node.ObjectRef{Kind: node.Secret, Namespace: secret.Namespace, Name: secret.Name})
+		}
+	}
+	return refs
 }
 
 // dropClaim removes a claim together with its volume: nothing else would remove the volume. The data belongs to the
@@ -77,9 +109,18 @@ func (s *shelf) dropClaim(ctx context.Context, since int64, ref node.ObjectRef, 
 }
 
 // fitVolume has the node keep a volume of the cluster for its claim alone. It drops the claim's UID: the node gives
-// the claim another one.
+// the claim another one. It drops what only controllers use, too.
 func fitVolume(v *corev1.PersistentVolume, from node.Value) {
 	setPlaced(&v.ObjectMeta, node.Placed(from))
+	for _, mark := range []string{node.AnnotationAttached, node.AnnotationDriver} {
+		if text, marked := from.GetAnnotations()[mark]; marked {
+			metav1.SetMetaDataAnnotation(&v.ObjectMeta, mark, text)
+		}
+	}
+	v.Spec.VolumeAttributesClassName = nil
+	if source := v.Spec.CSI; source != nil {
+		source.ControllerPublishSecretRef, source.ControllerExpandSecretRef, source.NodeExpandSecretRef = nil, nil, nil
+	}
 	v.Spec.PersistentVolumeReclaimPolicy = corev1.PersistentVolumeReclaimRetain
 	if ref := v.Spec.ClaimRef; ref != nil {
 		v.Spec.ClaimRef = &corev1.ObjectReference{Namespace: ref.Namespace, Name: ref.Name}

@@ -2,6 +2,7 @@ package member
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -45,5 +46,61 @@ func TestAVolumeIsReachedByTheLabelsThatTheClusterGaveTheNode(t *testing.T) {
 				t.Errorf("the node is told %v", got.GetAnnotations())
 			}
 		})
+	}
+}
+
+func TestAPodUsesTheSecretsOfItsVolumesOnceTheyAreKnown(t *testing.T) {
+	claim := node.ObjectRef{Kind: node.PersistentVolumeClaim, Namespace: "default", Name: "data"}
+	secret := node.ObjectRef{Kind: node.Secret, Namespace: "drivers", Name: "disk"}
+	pod := object("u1")
+	pod.Spec.Volumes = []corev1.Volume{{VolumeSource: corev1.VolumeSource{
+		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"},
+	}}}
+	v := &corev1.PersistentVolume{}
+	v.Spec.CSI = &corev1.CSIPersistentVolumeSource{
+		Driver: "disk", VolumeHandle: "v", NodeStageSecretRef: &corev1.SecretReference{Namespace: "drivers", Name: "disk"},
+		ControllerPublishSecretRef: &corev1.SecretReference{Namespace: "drivers", Name: "controller"},
+	}
+	o := &objects{used: map[node.ObjectRef]*usage{claim: {}}}
+	for _, known := range []bool{false, true} {
+		if known {
+			o.need(claim, secretsOf(v))
+		}
+		if _, uses := o.uses(pod)[secret]; uses != known {
+			t.Errorf("the volume is known: %t; the pod uses its Secret: %t", known, uses)
+		}
+	}
+	if kept := copyOf(v).(*corev1.PersistentVolume).Spec.CSI; kept.ControllerPublishSecretRef != nil || kept.NodeStageSecretRef == nil {
+		t.Errorf("the node is told of Secrets %v and %v, want only those that it uses", kept.ControllerPublishSecretRef, kept.NodeStageSecretRef)
+	}
+}
+
+func TestAVolumeIsThatOfItsClaimAlone(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*corev1.PersistentVolumeClaim, *corev1.PersistentVolume)
+		bound  bool
+	}{
+		{"both name the other", func(*corev1.PersistentVolumeClaim, *corev1.PersistentVolume) {}, true},
+		{"the claim is not bound yet", func(c *corev1.PersistentVolumeClaim, _ *corev1.PersistentVolume) {
+			c.Status.Phase = corev1.ClaimPending
+		}, false},
+		{"the volume names none", func(_ *corev1.PersistentVolumeClaim, v *corev1.PersistentVolume) { v.Spec.ClaimRef = nil }, false},
+		{"the volume names a claim of that name that is gone", func(_ *corev1.PersistentVolumeClaim, v *corev1.PersistentVolume) { v.Spec.ClaimRef.UID = "old" }, false},
+	} {
+		claim := &corev1.PersistentVolumeClaim{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"}}
+		claim.Namespace, claim.Name, claim.UID, claim.Spec.VolumeName, claim.Status.Phase = "default", "data", "c1", "pv", corev1.ClaimBound
+		volume := &corev1.PersistentVolume{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolume"}}
+		volume.Name, volume.Spec.ClaimRef = "pv", &corev1.ObjectReference{Namespace: "default", Name: "data", UID: "c1"}
+		c.change(claim, volume)
+		server := apiServer(func(r *http.Request) (int, any, error) {
+			if strings.Contains(r.URL.Path, "claims") {
+				return http.StatusOK, claim, nil
+			}
+			return http.StatusOK, volume, nil
+		})
+		if _, _, err := server.dial(t).claim(t.Context(), "default", "data"); (err == nil) != c.bound {
+			t.Errorf("%s: got %v", c.name, err)
+		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	nodeapiv1 "k8s.io/api/node/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -23,8 +24,8 @@ import (
 // cluster is a client of the part of Kubernetes' API that a node needs: a few kinds. The generated clients know every
 // kind, and would double the size of the program.
 type cluster struct {
-	core, coordination, classes, resources rest.Interface
-	trust                                  []rest.Interface // one for each version, the newest first
+	core, coordination, classes, resources, storage rest.Interface
+	trust                                           []rest.Interface // one for each version, the newest first
 }
 
 // dial returns a client of the API server. It does not connect yet.
@@ -32,7 +33,8 @@ func dial(config *rest.Config) (*cluster, error) {
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
 	for _, add := range []func(*runtime.Scheme) error{
-		corev1.AddToScheme, coordinationv1.AddToScheme, authenticationv1.AddToScheme, nodeapiv1.AddToScheme, resourcev1.AddToScheme, addTrust,
+		corev1.AddToScheme, coordinationv1.AddToScheme, authenticationv1.AddToScheme, nodeapiv1.AddToScheme, resourcev1.AddToScheme,
+		storagev1.AddToScheme, addTrust,
 	} {
 		if err := add(scheme); err != nil {
 			return nil, err
@@ -46,23 +48,22 @@ func dial(config *rest.Config) (*cluster, error) {
 		c.ContentType, c.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON
 		return rest.RESTClientFor(c)
 	}
-	core, err := group(corev1.SchemeGroupVersion, "/api")
-	if err != nil {
-		return nil, fmt.Errorf("make a client of the API server: %w", err)
+	c := &cluster{}
+	for _, part := range []struct {
+		api  *rest.Interface
+		gv   schema.GroupVersion
+		path string
+	}{
+		{&c.core, corev1.SchemeGroupVersion, "/api"}, {&c.coordination, coordinationv1.SchemeGroupVersion, "/apis"},
+		{&c.classes, nodeapiv1.SchemeGroupVersion, "/apis"}, {&c.resources, resourcev1.SchemeGroupVersion, "/apis"},
+		{&c.storage, storagev1.SchemeGroupVersion, "/apis"},
+	} {
+		api, err := group(part.gv, part.path)
+		if err != nil {
+			return nil, fmt.Errorf("make a client of the API server: %w", err)
+		}
+		*part.api = api
 	}
-	coordination, err := group(coordinationv1.SchemeGroupVersion, "/apis")
-	if err != nil {
-		return nil, fmt.Errorf("make a client of the API server: %w", err)
-	}
-	classes, err := group(nodeapiv1.SchemeGroupVersion, "/apis")
-	if err != nil {
-		return nil, fmt.Errorf("make a client of the API server: %w", err)
-	}
-	resources, err := group(resourcev1.SchemeGroupVersion, "/apis")
-	if err != nil {
-		return nil, fmt.Errorf("make a client of the API server: %w", err)
-	}
-	c := &cluster{core: core, coordination: coordination, classes: classes, resources: resources}
 	for _, gv := range trustVersions() {
 		api, err := group(gv, "/apis")
 		if err != nil {
@@ -162,4 +163,26 @@ func (c *cluster) createLease(ctx context.Context, l *coordinationv1.Lease) (*co
 
 func (c *cluster) updateLease(ctx context.Context, l *coordinationv1.Lease) (*coordinationv1.Lease, error) {
 	return into(c.coordination.Put().Namespace(leaseNamespace).Resource("leases").Name(l.Name).Body(l).Do(ctx), &coordinationv1.Lease{})
+}
+
+func (c *cluster) csiNode(ctx context.Context, name string) (*storagev1.CSINode, error) {
+	return into(c.storage.Get().Resource("csinodes").Name(name).Do(ctx), &storagev1.CSINode{})
+}
+
+func (c *cluster) createCSINode(ctx context.Context, n *storagev1.CSINode) error {
+	return c.storage.Post().Resource("csinodes").Body(n).Do(ctx).Error()
+}
+
+// updateCSINode replaces the CSINode object, unless it has changed since it was read.
+func (c *cluster) updateCSINode(ctx context.Context, n *storagev1.CSINode) (*storagev1.CSINode, error) {
+	return into(c.storage.Put().Resource("csinodes").Name(n.Name).Body(n).Do(ctx), &storagev1.CSINode{})
+}
+
+// attachment reads a VolumeAttachment object. Nodes may not watch them.
+func (c *cluster) attachment(ctx context.Context, name string) (*storagev1.VolumeAttachment, error) {
+	return into(c.storage.Get().Resource("volumeattachments").Name(name).Do(ctx), &storagev1.VolumeAttachment{})
+}
+
+func (c *cluster) csiDriver(ctx context.Context, name string) (*storagev1.CSIDriver, error) {
+	return into(c.storage.Get().Resource("csidrivers").Name(name).Do(ctx), &storagev1.CSIDriver{})
 }

@@ -13,6 +13,7 @@
 //	label.go        labels that a node may have
 //	subnets.go      passes the subnets of pods on to the node
 //	lease.go        renews the lease
+//	drivers.go      tells which CSI drivers and volumes are on the node
 //	pods.go         watches both sides of each pod, and queues names to look at
 //	board.go        tells the node which pods the cluster wants of those that run there
 //	next.go         pure: the next step for a pod, so that both sides agree
@@ -30,6 +31,7 @@
 //	services.go     variables of services, which are ConfigMaps on the node
 //	trust.go        ClusterTrustBundles, which an API server may lack
 //	claims.go       claims, and the volumes that they are bound to
+//	attach.go       which volumes are attached, and which are in use
 //
 // Nothing is kept on a disk: after a restart both sides are read again, and next leads to the same place from any
 // state. While the API server is away, nothing counts as gone, and running pods go on.

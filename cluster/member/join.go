@@ -210,9 +210,12 @@ func (n *nodeObject) labels(info *nodev1.GetNodeResponse) map[string]string {
 	return labels
 }
 
+// annotationAttach has the cluster's controller attach volumes to the node. Upstream's kubelet may do that itself.
+const annotationAttach = "volumes.kubernetes.io/controller-managed-attach-detach"
+
 // annotations returns the node's annotations.
 func (n *nodeObject) annotations(info *nodev1.GetNodeResponse) map[string]string {
-	all := map[string]string{}
+	all := map[string]string{annotationAttach: "true"}
 	if info.GetVersion() != "" {
 		all[annotationVersion] = info.GetVersion()
 	}

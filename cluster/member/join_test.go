@@ -104,7 +104,7 @@ func TestLabelsThatTheClusterForbidsKeepNoNodeOut(t *testing.T) {
 	if err := p.register(t.Context()); err != nil {
 		t.Errorf("got %v", err)
 	}
-	want := []string{`PATCH {"metadata":{"labels":{"disk":"ssd","rack":"7"}}}`}
+	want := []string{`PATCH {"metadata":{"annotations":{"volumes.kubernetes.io/controller-managed-attach-detach":"true"},"labels":{"disk":"ssd","rack":"7"}}}`}
 	if !slices.Equal(*written, want) {
 		t.Errorf("the cluster is asked %q, want %q", *written, want)
 	}
@@ -151,7 +151,7 @@ func TestTheNodeShowsKubernetesVersionAndItsOwnInAnAnnotation(t *testing.T) {
 	if err := p.register(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{`PATCH {"metadata":{"annotations":{"nodal.node/version":"v0.1-3-gabcdef"}}}`}
+	want := []string{`PATCH {"metadata":{"annotations":{"nodal.node/version":"v0.1-3-gabcdef","volumes.kubernetes.io/controller-managed-attach-detach":"true"}}}`}
 	if !slices.Equal(*written, want) {
 		t.Errorf("the cluster is asked %q, want %q", *written, want)
 	}

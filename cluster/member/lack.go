@@ -42,11 +42,11 @@ func lasts(wrong error) bool {
 // the node would refuse the pod for good, without its claim it might use a claim of the node's own of that name,
 // and without its token it would complain of a Secret that no user knows.
 func (o *objects) lacking(want *corev1.Pod) error {
-	using := slices.Collect(maps.Keys(o.uses(want)))
-	slices.SortFunc(using, func(a, b node.ObjectRef) int { return strings.Compare(a.String(), b.String()) })
 	tokens, waits := tokensOf(want), error(nil)
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	using := slices.Collect(maps.Keys(o.uses(want)))
+	slices.SortFunc(using, func(a, b node.ObjectRef) int { return strings.Compare(a.String(), b.String()) })
 	for _, ref := range using {
 		_, needed := tokens[ref]
 		needed = needed || ref == servicesFor(want) || ref.Kind == node.RuntimeClass || ref.Kind == node.PersistentVolumeClaim
@@ -70,7 +70,9 @@ func lack(want *corev1.Pod, ref node.ObjectRef, wrong error) *node.Failure {
 	}
 	_, isToken := tokensOf(want)[ref]
 	reason, words := node.FailedMount, ""
+	var unattached *notAttached
 	switch {
+	case errors.As(wrong, &unattached): // it has Kubernetes' words
 	case ref.Kind == node.RuntimeClass:
 		reason, words = node.FailedCreateSandbox, "Failed to create pod sandbox: "
 	case ref.Kind == node.PersistentVolumeClaim:
@@ -114,14 +116,14 @@ func mounts(want *corev1.Pod, v *corev1.Volume, ref node.ObjectRef) bool {
 // explainAfter counts the tries after which the cluster learns why a pod waits. Most pods need fewer.
 const explainAfter = 4
 
-// explain says why a pod does not go to the node: once in an event, and in the pod's status.
+// explain says why a pod does not go to the node: in one event for each reason, and in the pod's status.
 func (p *pods) explain(ctx context.Context, want *corev1.Pod, have *local, why error) error {
 	lack, ok := errors.AsType[*node.Failure](why)
-	tries := p.queue.NumRequeues(types.NamespacedName{Namespace: want.Namespace, Name: want.Name})
-	if !ok || tries < explainAfter {
+	key := types.NamespacedName{Namespace: want.Namespace, Name: want.Name}
+	if !ok || p.queue.NumRequeues(key) < explainAfter {
 		return nil
 	}
-	if tries == explainAfter {
+	if p.learnsOf(key, string(want.UID)+" "+lack.Error()) {
 		p.warn(ctx, want, lack.Reason, lack.Error())
 	}
 	if have != nil && have.object.UID == want.UID || !untouched(&want.Status) {
@@ -136,6 +138,16 @@ func (p *pods) explain(ctx context.Context, want *corev1.Pod, have *local, why e
 		return nil
 	}
 	return p.report(ctx, want, &shown)
+}
+
+// learnsOf notes why a pod does not go to the node, and reports whether that is news.
+func (p *pods) learnsOf(key types.NamespacedName, why string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	e := p.entry(key)
+	news := e.explained != why
+	e.explained = why
+	return news
 }
 
 // untouched reports whether no kubelet has made anything of a pod yet.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -291,4 +292,32 @@ func TestAPodFollowsItsObjects(t *testing.T) {
 		p.queue.ShutDown()
 		p.objects.done.Wait()
 	})
+}
+
+func TestAnEventTellsOfEachReasonOnce(t *testing.T) {
+	var told []string
+	p := newPods("n", nil, nil, nil, slog.New(slog.DiscardHandler))
+	p.warn = func(_ context.Context, pod *corev1.Pod, _, message string) {
+		told = append(told, string(pod.UID)+": "+message)
+	}
+	lack := func(words string) error { return &node.Failure{Reason: node.FailedMount, Err: errors.New(words)} }
+	pod, other := object("u1"), object("u2")
+	key := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}
+	pod.Status.Phase, other.Status.Phase = corev1.PodRunning, corev1.PodRunning // the status of such a pod stays
+	explain := func(pod *corev1.Pod, why error) {
+		if err := p.explain(t.Context(), pod, nil, why); err != nil {
+			t.Error(err)
+		}
+	}
+	explain(pod, lack("not bound"))
+	for range explainAfter {
+		p.queue.AddRateLimited(key)
+	}
+	for _, why := range []error{lack("not bound"), lack("not bound"), errors.New("no reason for users"), lack("not attached"), lack("not attached")} {
+		explain(pod, why)
+	}
+	explain(other, lack("not attached"))
+	if want := []string{"u1: not bound", "u1: not attached", "u2: not attached"}; !slices.Equal(told, want) {
+		t.Errorf("events tell of %q, want %q", told, want)
+	}
 }

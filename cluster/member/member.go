@@ -63,8 +63,9 @@ func Run(ctx context.Context, config Config, api *rest.Config, conn grpc.ClientC
 		config.Board = ready{}
 	}
 	queue, report := retry.NewQueue[types.NamespacedName](), reporter{config.NodeName, c, log}
+	attachments := newAttachments(config.NodeName, c)
 	objects := &objects{
-		nodeName: config.NodeName, cluster: c, node: shelfOf(conn), ready: queue.Add, alarm: retry.NewAlarm(time.Now),
+		attachments: attachments, nodeName: config.NodeName, cluster: c, node: shelfOf(conn), ready: queue.Add, alarm: retry.NewAlarm(time.Now),
 		log: log, used: map[node.ObjectRef]*usage{}, leaving: map[node.ObjectRef]chan struct{}{},
 	}
 	subnets := &subnets{nodeName: config.NodeName, cluster: c, board: config.Board}
@@ -83,6 +84,10 @@ func Run(ctx context.Context, config Config, api *rest.Config, conn grpc.ClientC
 	devices := &deviceSlices{
 		nodeName: config.NodeName, cluster: c, node: nodev1.NewNodeServiceClient(conn), log: log, gone: map[string]time.Time{},
 	}
+	drivers := &drivers{
+		nodeName: config.NodeName, cluster: c, node: nodev1.NewNodeServiceClient(conn), log: log, now: time.Now,
+		told: map[string]*nodev1.CSIDriver{}, attachments: attachments,
+	}
 	heart := &heart{nodeName: config.NodeName, cluster: c, lasts: config.Lease, log: log, now: time.Now}
 
 	var all sync.WaitGroup
@@ -91,6 +96,7 @@ func Run(ctx context.Context, config Config, api *rest.Config, conn grpc.ClientC
 		retry.Until(ctx, log, "cannot register the node yet", retry.Most, object.register)
 		all.Go(func() { heart.run(ctx) })
 		all.Go(func() { devices.run(ctx) })
+		all.Go(func() { drivers.run(ctx) })
 		object.run(ctx)
 	})
 	all.Go(func() {

@@ -24,6 +24,8 @@ type objects struct {
 	log      *slog.Logger
 	done     sync.WaitGroup // of the goroutines that keep and remove objects
 
+	attachments *attachments
+
 	mu      sync.Mutex
 	used    map[node.ObjectRef]*usage
 	leaving map[node.ObjectRef]chan struct{} // closed once the object is off the node
@@ -38,9 +40,10 @@ type usage struct {
 	stop  context.CancelFunc // ends the keeper; nil for an object that an earlier process brought
 	there bool               // the node has it
 	wrong error              // why the node does not have it; nil too if that is not known yet
+	needs []node.ObjectRef   // Secrets that its volume needs, once it is known
 }
 
-// uses returns the objects that a pod uses as long as it runs, each with its keeper.
+// uses returns the objects that a pod uses as long as it runs, each with its keeper. It is called with mu held.
 func (o *objects) uses(want *corev1.Pod) map[node.ObjectRef]keeper {
 	if want == nil || finished(want) || mirrored(want) != "" {
 		return nil
@@ -67,6 +70,11 @@ func (o *objects) uses(want *corev1.Pod) map[node.ObjectRef]keeper {
 	}
 	for _, ref := range claimsOf(want) {
 		found[ref] = func(ctx context.Context) { o.keepClaim(ctx, ref) }
+		if u := o.used[ref]; u != nil {
+			for _, secret := range u.needs {
+				follow(secret)
+			}
+		}
 	}
 	return found
 }

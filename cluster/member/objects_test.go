@@ -24,7 +24,7 @@ func TestObjectsAreKeptUntilTheContextEnds(t *testing.T) {
 			return http.StatusNotFound, refused(http.StatusNotFound, metav1.StatusReasonNotFound), nil
 		})
 		o := &objects{
-			cluster: server.dial(t), node: (&stock{}).shelf(), log: slog.New(slog.DiscardHandler),
+			attachments: newAttachments("n", nil), cluster: server.dial(t), node: (&stock{}).shelf(), log: slog.New(slog.DiscardHandler),
 			used: map[node.ObjectRef]*usage{}, leaving: map[node.ObjectRef]chan struct{}{}, ready: func(types.NamespacedName) {},
 		}
 		pod := object("u1")

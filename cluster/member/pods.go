@@ -50,6 +50,7 @@ type entry struct {
 	asked     *asked    // nil until the node was asked
 	learns    time.Time // until when the node may not show yet what it learns from the cluster
 	notBefore time.Time // when the next status that can wait may be sent; zero if none waits
+	explained string    // which pod does not go to the node and why, as an event has said last
 }
 
 // asked holds the grace period with which the node was asked to end a pod.

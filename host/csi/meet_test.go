@@ -27,6 +27,8 @@ type fake struct {
 	called []string
 	fails  map[string]error
 	do     func(call, path string) // what a call does
+
+	stagedBy, publishedBy map[string]string // how the volume is attached
 }
 
 func (f *fake) GetPluginInfo(context.Context, *csiapi.GetPluginInfoRequest) (*csiapi.GetPluginInfoResponse, error) {

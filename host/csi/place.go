@@ -24,6 +24,8 @@ const (
 	podsDirs = "*/volumes/kubernetes.io~csi/*"
 	tagName  = "vol_data.json"
 	mostTag  = 64 << 10
+
+	publishedAt = "mount" // in the directory of a pod's volume
 )
 
 // whole is the mode bit that marks the directory of a volume after its driver has made it ready. For a directory into

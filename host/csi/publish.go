@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"strconv"
 
@@ -26,10 +27,18 @@ func (v *Volumes) Publish(ctx context.Context, p node.Publication) error {
 	if err != nil {
 		return fmt.Errorf("kubernetes.io/csi: mounter.SetUpAt failed to get CSI client: %w", err)
 	}
+	attached, err := node.Attached(p.Volume)
+	if err != nil {
+		return err
+	}
+	told, err := attributes(p)
+	if err != nil {
+		return err
+	}
 	id, _ := node.CSIVolumeOf(p.Volume)
 	request := &csiapi.NodePublishVolumeRequest{
-		VolumeId: id.Handle, TargetPath: p.Path, Readonly: p.ReadOnly, VolumeContext: source.VolumeAttributes,
-		VolumeCapability: capability(p.Volume, info.Driver, p.Group),
+		VolumeId: id.Handle, TargetPath: p.Path, Readonly: p.ReadOnly, VolumeContext: told,
+		VolumeCapability: capability(p.Volume, info.Driver, p.Group), PublishContext: attached,
 	}
 	if info.Driver.Can(node.StagesVolumes) {
 		release, err := v.staged(ctx, id)
@@ -42,6 +51,7 @@ func (v *Volumes) Publish(ctx context.Context, p node.Publication) error {
 	if request.Secrets, err = v.secrets(refOf(source.NodePublishSecretRef)); err != nil {
 		return err
 	}
+	v.note(p.Path, id)
 	if err := prepare(dir, tag{id.Driver, id.Handle, p.Volume.Name, "Persistent"}); err != nil {
 		return err
 	}
@@ -58,6 +68,21 @@ func (v *Volumes) Publish(ctx context.Context, p node.Publication) error {
 	return mark(dir, whole)
 }
 
+// attributes returns the attributes of a volume, with those of the pod if the driver wants them.
+func attributes(p node.Publication) (map[string]string, error) {
+	terms, err := node.TermsOf(p.Volume)
+	if err != nil || !terms.PodInfo {
+		return p.Volume.Spec.CSI.VolumeAttributes, err
+	}
+	all := map[string]string{}
+	maps.Copy(all, p.Volume.Spec.CSI.VolumeAttributes)
+	maps.Copy(all, map[string]string{
+		"csi.storage.k8s.io/pod.name": p.Pod.Name, "csi.storage.k8s.io/pod.namespace": p.Pod.Namespace, "csi.storage.k8s.io/pod.uid": string(p.Pod.UID),
+		"csi.storage.k8s.io/serviceAccount.name": p.Pod.Spec.ServiceAccountName, "csi.storage.k8s.io/ephemeral": "false",
+	})
+	return all, nil
+}
+
 // published reports whether a driver has mounted a volume, and said so.
 func published(dir, at string) (bool, error) {
 	if _, ready, err := marked(dir); !ready || err != nil {
@@ -71,6 +96,7 @@ func (v *Volumes) Unpublish(ctx context.Context, path string) error {
 	dir := filepath.Dir(path)
 	t, err := readTag(dir)
 	if errors.Is(err, fs.ErrNotExist) {
+		v.unnote(path)
 		return nil // no driver was asked
 	}
 	if err != nil {
@@ -90,7 +116,12 @@ func (v *Volumes) Unpublish(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	return remove(dir, path)
+	if err := remove(dir, path); err != nil {
+		return err
+	}
+	v.unnote(path)
+	v.of(t.volume()).told.Ring()
+	return nil
 }
 
 // capability says how a volume is used.

@@ -33,6 +33,7 @@ func (v *Volumes) Stage(ctx context.Context, pv *corev1.PersistentVolume, group 
 	id, _ := node.CSIVolumeOf(pv)
 	known := v.hold(id)
 	defer known.release()
+	known.begin()
 	got, err := v.Look(ctx, id)
 	if err == nil && !got.Whole {
 		err = v.stage(ctx, pv, group)
@@ -51,6 +52,10 @@ func (v *Volumes) stage(ctx context.Context, pv *corev1.PersistentVolume, group 
 	info, err := v.driver(pv.Spec.CSI.Driver)
 	if err != nil {
 		return fmt.Errorf("kubernetes.io/csi: attacher.MountDevice failed to create newCsiDriverClient: %w", err)
+	}
+	attached, err := node.Attached(pv)
+	if err != nil {
+		return err
 	}
 	id, _ := node.CSIVolumeOf(pv)
 	dir := v.stageDir(id)
@@ -72,7 +77,7 @@ func (v *Volumes) stage(ctx context.Context, pv *corev1.PersistentVolume, group 
 	err = v.call(ctx, info, "NodeStageVolume", func(ctx context.Context, c csiapi.NodeClient) error {
 		_, err := c.NodeStageVolume(ctx, &csiapi.NodeStageVolumeRequest{
 			VolumeId: id.Handle, StagingTargetPath: at, VolumeCapability: capability(pv, info.Driver, group),
-			Secrets: secrets, VolumeContext: pv.Spec.CSI.VolumeAttributes,
+			Secrets: secrets, VolumeContext: pv.Spec.CSI.VolumeAttributes, PublishContext: attached,
 		})
 		return err
 	})
@@ -82,8 +87,10 @@ func (v *Volumes) stage(ctx context.Context, pv *corev1.PersistentVolume, group 
 	return mark(dir, whole)
 }
 
-// Unstage has the driver take a volume away. It refuses one that a pod still has.
+// Unstage has the driver take a volume away. It refuses one that a pod still has, after a while: a pod that has finished
+// gives its volumes back.
 func (v *Volumes) Unstage(ctx context.Context, id node.CSIVolume) error {
+	v.awaitFree(ctx, id)
 	known := v.hold(id)
 	defer known.release()
 	if err := v.unstage(ctx, id, known); err != nil {
@@ -93,6 +100,23 @@ func (v *Volumes) Unstage(ctx context.Context, id node.CSIVolume) error {
 	defer v.mu.Unlock()
 	delete(v.known, id)
 	return nil
+}
+
+// awaitFree waits until no pod has a volume, but not for long.
+func (v *Volumes) awaitFree(ctx context.Context, id node.CSIVolume) {
+	ctx, cancel := context.WithTimeout(ctx, v.patience)
+	defer cancel()
+	for {
+		news := v.of(id).told.Heard()
+		if held, err := v.holders(id); len(held) == 0 || err != nil {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-news:
+		}
+	}
 }
 
 func (v *Volumes) unstage(ctx context.Context, id node.CSIVolume, known *volume) error {

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -19,6 +19,7 @@ import (
 const (
 	callDeadline  = 2 * time.Minute // as every kubelet has it
 	stagePatience = 30 * time.Second
+	freePatience  = 10 * time.Second // until a pod that has finished has given its volumes back
 )
 
 // Config describes where the volumes are, and what is known of drivers and Secrets.
@@ -37,15 +38,18 @@ type Config struct {
 type Volumes struct {
 	Config
 
-	mu    sync.Mutex
-	known map[node.CSIVolume]*volume
+	mu        sync.Mutex
+	known     map[node.CSIVolume]*volume
+	published map[string]node.CSIVolume // that pods have, or may have, by path
+
+	patience time.Duration // with pods that have finished
 }
 
 // volume holds what this agent knows of a volume.
 type volume struct {
 	// busy is held to change the stage, and shared to publish: what a pod has stays staged.
 	busy sync.RWMutex
-	told node.Bell // of the end of each change
+	told node.Bell // of the end of each change, and of each volume that a pod has given back
 
 	mu     sync.Mutex
 	made   bool  // something of it may be there
@@ -70,6 +74,13 @@ func (k *volume) release() {
 	k.told.Ring()
 }
 
+// begin notes that something of the volume may be there from now on.
+func (k *volume) begin() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.made = true
+}
+
 func (k *volume) set(staged bool, fault error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -84,13 +95,41 @@ func (k *volume) failed() error {
 
 // New finds what a former agent has left.
 func New(c Config) *Volumes {
-	v := &Volumes{Config: c, known: map[node.CSIVolume]*volume{}}
+	v := &Volumes{Config: c, known: map[node.CSIVolume]*volume{}, published: map[string]node.CSIVolume{}, patience: freePatience}
 	for _, dir := range tagged(filepath.Join(c.Dir, stagedIn), "*/*") {
 		if t, err := readTag(dir); err == nil && dir == v.stageDir(t.volume()) {
 			v.known[t.volume()] = &volume{made: true}
 		}
 	}
+	for _, dir := range tagged(c.Pods, podsDirs) {
+		if t, err := readTag(dir); err == nil {
+			v.published[filepath.Join(dir, publishedAt)] = t.volume()
+		}
+	}
 	return v
+}
+
+// note notes that a pod may have a volume from now on, and unnote that it has none.
+func (v *Volumes) note(path string, id node.CSIVolume) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.published[path] = id
+}
+
+func (v *Volumes) unnote(path string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	delete(v.published, path)
+}
+
+// Held returns the volumes of which something is on the node, or may be: they were staged, or a pod has them.
+func (v *Volumes) Held() []node.CSIVolume {
+	held := v.Known()
+	v.mu.Lock()
+	held = slices.AppendSeq(held, maps.Values(v.published))
+	v.mu.Unlock()
+	slices.SortFunc(held, node.CSIVolume.Compare)
+	return slices.Compact(held)
 }
 
 // Known returns the volumes that were staged, or that a former agent may have left.
@@ -105,9 +144,7 @@ func (v *Volumes) Known() []node.CSIVolume {
 		}
 		known.mu.Unlock()
 	}
-	slices.SortFunc(ids, func(a, b node.CSIVolume) int {
-		return strings.Compare(a.Driver+"/"+a.Handle, b.Driver+"/"+b.Handle)
-	})
+	slices.SortFunc(ids, node.CSIVolume.Compare)
 	return ids
 }
 

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	csiapi "github.com/container-storage-interface/spec/lib/go/csi"
 	"golang.org/x/sys/unix"
@@ -28,6 +30,7 @@ func (f *fake) call(name, path string) error {
 }
 
 func (f *fake) NodeStageVolume(_ context.Context, r *csiapi.NodeStageVolumeRequest) (*csiapi.NodeStageVolumeResponse, error) {
+	f.stagedBy = r.GetPublishContext()
 	return &csiapi.NodeStageVolumeResponse{}, f.call("stage", r.GetStagingTargetPath())
 }
 
@@ -36,6 +39,7 @@ func (f *fake) NodeUnstageVolume(_ context.Context, r *csiapi.NodeUnstageVolumeR
 }
 
 func (f *fake) NodePublishVolume(_ context.Context, r *csiapi.NodePublishVolumeRequest) (*csiapi.NodePublishVolumeResponse, error) {
+	f.publishedBy = r.GetPublishContext()
 	return &csiapi.NodePublishVolumeResponse{}, f.call("publish", r.GetTargetPath())
 }
 
@@ -103,7 +107,10 @@ func newBench(t *testing.T) *bench {
 }
 
 // again is the next agent.
-func (b *bench) again() { b.Volumes = New(b.Config) }
+func (b *bench) again() {
+	b.Volumes = New(b.Config)
+	b.patience = 100 * time.Millisecond
+}
 
 func (b *bench) stage() error   { return b.Stage(b.t.Context(), b.pv, nil) }
 func (b *bench) publish() error { return b.Publish(b.t.Context(), b.pub) }
@@ -232,6 +239,110 @@ func TestADriverMountsForTheGroupIfItCan(t *testing.T) {
 		got := capability(pv, &node.CSIDriver{Capabilities: able}, &gid).GetMount().GetVolumeMountGroup()
 		if (got == "5000") != slices.Contains(able, node.MountsForGroup) {
 			t.Errorf("a driver that can %q is told of group %q", able, got)
+		}
+	}
+}
+
+func TestAVolumeOfAClusterWaitsUntilItIsAttached(t *testing.T) {
+	b := newBench(t)
+	b.pv.Annotations = map[string]string{node.AnnotationFrom: node.Cluster}
+	const want = `volume "pv" is not attached to this node by its cluster`
+	for what, do := range map[string]func() error{"stage": b.stage, "publish": b.publish} {
+		if err := do(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", what, err, want)
+		}
+	}
+	b.pv.Annotations[node.AnnotationAttached] = `{"device":"xvdq"}`
+	if err := errors.Join(b.stage(), b.publish()); err != nil {
+		t.Fatal(err)
+	}
+	for what, told := range map[string]map[string]string{"stage": b.stagedBy, "publish": b.publishedBy} {
+		if told["device"] != "xvdq" {
+			t.Errorf("%s: the driver is told %q of how the volume is attached", what, told)
+		}
+	}
+}
+
+func TestAVolumeIsUnstagedOnceAFinishedPodHasGivenItBack(t *testing.T) {
+	b := newBench(t)
+	if err := errors.Join(b.stage(), b.publish()); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error)
+	go func() { ended <- b.unstage() }()
+	select {
+	case err := <-ended:
+		t.Fatalf("it is unstaged below the pod: %v", err)
+	case <-time.After(50 * time.Millisecond):
+	}
+	if err := errors.Join(b.unpublish(), <-ended); err != nil || b.called[len(b.called)-1] != "unstage" {
+		t.Errorf("got %v after %q", err, b.called)
+	}
+}
+
+func TestAVolumeIsHeldFromTheFirstCallToTheLast(t *testing.T) {
+	for _, stages := range []bool{true, false} {
+		b := newBench(t)
+		there := b.Driver
+		b.Driver = func(name string) (node.Plugin, bool) {
+			p, ok := there(name)
+			if !stages {
+				p.Info.Driver = &node.CSIDriver{}
+			}
+			return p, ok
+		}
+		var during []int
+		mounts := b.do
+		b.do = func(call, path string) {
+			during = append(during, len(b.Held()))
+			mounts(call, path)
+		}
+		do := []func() error{b.publish, b.unpublish}
+		if stages {
+			do = []func() error{b.stage, b.publish, b.unpublish, b.unstage}
+		}
+		if len(b.Held()) > 0 {
+			t.Errorf("before the first call %v are held", b.Held())
+		}
+		for i, call := range do {
+			if err := call(); err != nil {
+				t.Fatal(err)
+			}
+			if last := i == len(do)-1; len(b.Held()) > 0 == last {
+				t.Errorf("a driver that stages: %t: after %d calls %v are held", stages, i+1, b.Held())
+			}
+			b.again()
+			if last := i == len(do)-1; len(b.Held()) > 0 == last {
+				t.Errorf("a driver that stages: %t: after %d calls the next agent holds %v", stages, i+1, b.Held())
+			}
+		}
+		if slices.Contains(during, 0) || len(during) != len(do) {
+			t.Errorf("during its calls %v volumes are held, want one", during)
+		}
+	}
+}
+
+func TestADriverIsToldOfThePodIfItAsksForIt(t *testing.T) {
+	pv := &corev1.PersistentVolume{}
+	pv.Spec.CSI = &corev1.CSIPersistentVolumeSource{VolumeAttributes: map[string]string{"color": "red", "csi.storage.k8s.io/pod.name": "forged"}}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web", UID: "u1"}, Spec: corev1.PodSpec{ServiceAccountName: "robot"}}
+	whole := map[string]string{
+		"color": "red", "csi.storage.k8s.io/pod.name": "web", "csi.storage.k8s.io/pod.namespace": "ns", "csi.storage.k8s.io/pod.uid": "u1",
+		"csi.storage.k8s.io/serviceAccount.name": "robot", "csi.storage.k8s.io/ephemeral": "false",
+	}
+	for _, c := range []struct {
+		name, from, terms string
+		want              map[string]string
+		fails             bool
+	}{
+		{"it asks", node.Cluster, `{"podInfoOnMount":true}`, whole, false},
+		{"it does not", node.Cluster, `{"fsGroupPolicy":"File"}`, pv.Spec.CSI.VolumeAttributes, false},
+		{"a volume of the node's own users", "", `{"podInfoOnMount":true}`, pv.Spec.CSI.VolumeAttributes, false},
+		{"what it asks cannot be read", node.Cluster, "?", pv.Spec.CSI.VolumeAttributes, true},
+	} {
+		pv.Annotations = map[string]string{node.AnnotationFrom: c.from, node.AnnotationDriver: c.terms}
+		if got, err := attributes(node.Publication{Volume: pv, Pod: pod}); !maps.Equal(got, c.want) || (err != nil) != c.fails {
+			t.Errorf("%s: got %v, %v", c.name, got, err)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 
 	"nodal/node"
 )
@@ -27,26 +28,34 @@ type Drivers interface {
 
 // setUpCSI has a driver mount a volume.
 func (t *Tree) setUpCSI(ctx context.Context, at place) error {
-	switch {
-	case t.CSI == nil:
+	if t.CSI == nil {
 		return fmt.Errorf("a CSI volume: %w", node.ErrUnsupported)
-	case node.FromCluster(at.lasting):
-		return fmt.Errorf("a CSI volume of a cluster, which may have to be attached by a VolumeAttachment: %w", node.ErrUnsupported)
 	}
 	return t.CSI.Publish(ctx, node.Publication{
-		Volume: at.lasting, Path: at.dir, ReadOnly: at.readOnly || at.lasting.Spec.CSI.ReadOnly, Group: node.FSGroup(at.pod),
+		Volume: at.lasting, Pod: at.pod, Path: at.dir, ReadOnly: at.readOnly || at.lasting.Spec.CSI.ReadOnly, Group: node.FSGroup(at.pod),
 		Hand: at.handCSI,
 	})
 }
 
-// handCSI gives the files of a volume to the pod's group where Kubernetes does so without a CSIDriver object: if the
-// volume has a type of file system and one node may write it.
+// handCSI gives the files of a volume to the pod's group where Kubernetes does so.
 func (at place) handCSI(path string) error {
-	spec := &at.lasting.Spec
-	if spec.CSI.FSType == "" || spec.CSI.ReadOnly || !slices.Contains(spec.AccessModes, corev1.ReadWriteOnce) {
-		return nil
+	terms, err := node.TermsOf(at.lasting)
+	if err != nil || !hands(&at.lasting.Spec, terms.FSGroup, at.readOnly) {
+		return err
 	}
 	return at.handToGroup(path)
+}
+
+// hands reports whether the files of a volume go to the pod's group. Without a word of the driver they do if the volume has
+// a type of file system and one node may write it.
+func hands(v *corev1.PersistentVolumeSpec, policy storagev1.FSGroupPolicy, readOnly bool) bool {
+	switch {
+	case policy == storagev1.NoneFSGroupPolicy || readOnly || v.CSI.ReadOnly:
+		return false
+	case policy == storagev1.FileFSGroupPolicy:
+		return true
+	}
+	return v.CSI.FSType != "" && slices.Contains(v.AccessModes, corev1.ReadWriteOnce)
 }
 
 // unpublish has drivers take their volumes from the directory of a pod.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/node"
@@ -90,13 +91,29 @@ func TestADriverThatFailsKeepsWhatASweepWouldTake(t *testing.T) {
 	d.fails = nil
 }
 
-func TestVolumesOfAClustersDriversAreRefused(t *testing.T) {
-	b := newBench(t)
-	b.CSI = &drivers{}
-	v := b.bound(corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "disk", VolumeHandle: "h"}}, false)
-	v.Annotations = map[string]string{node.AnnotationFrom: node.Cluster}
-	b.post(node.NewObject(v))
-	if err := b.SetUp(t.Context(), pod(fromClaim()), "v"); err == nil || !strings.Contains(err.Error(), "VolumeAttachment") {
-		t.Errorf("got %v, want it refused", err)
+func TestTheDriverSaysWhetherFilesGoToTheGroup(t *testing.T) {
+	once, many := corev1.ReadWriteOnce, corev1.ReadWriteMany
+	for _, c := range []struct {
+		name             string
+		policy           storagev1.FSGroupPolicy
+		fsType           string
+		mode             corev1.PersistentVolumeAccessMode
+		readOnly, always bool // of the pod's claim, of the volume
+		want             bool
+	}{
+		{"without a word, a file system that one node writes", "", "ext4", once, false, false, true},
+		{"as by default", storagev1.ReadWriteOnceWithFSTypeFSGroupPolicy, "ext4", once, false, false, true},
+		{"without a type", "", "", once, false, false, false},
+		{"that several nodes write", "", "ext4", many, false, false, false},
+		{"any", storagev1.FileFSGroupPolicy, "", many, false, false, true},
+		{"any, but read-only here", storagev1.FileFSGroupPolicy, "", many, true, false, false},
+		{"any, but read-only", storagev1.FileFSGroupPolicy, "", many, false, true, false},
+		{"none", storagev1.NoneFSGroupPolicy, "ext4", once, false, false, false},
+	} {
+		v := corev1.PersistentVolumeSpec{AccessModes: []corev1.PersistentVolumeAccessMode{c.mode}}
+		v.CSI = &corev1.CSIPersistentVolumeSource{FSType: c.fsType, ReadOnly: c.always}
+		if got := hands(&v, c.policy, c.readOnly); got != c.want {
+			t.Errorf("%s: they go to the group: %t, want %t", c.name, got, c.want)
+		}
 	}
 }

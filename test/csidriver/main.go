@@ -122,7 +122,7 @@ func (d *driver) NodeStageVolume(ctx context.Context, r *csiapi.NodeStageVolumeR
 		return d.bind(r.GetVolumeId(), r.GetStagingTargetPath())
 	}
 	return &csiapi.NodeStageVolumeResponse{}, d.does(ctx, "NodeStageVolume", r.GetVolumeId(), do,
-		told(r.GetVolumeCapability(), r.GetVolumeContext(), r.GetSecrets())...)
+		told(r.GetVolumeCapability(), r.GetVolumeContext(), r.GetPublishContext(), r.GetSecrets())...)
 }
 
 // NodeUnstageVolume takes a volume from the node.
@@ -149,7 +149,7 @@ func (d *driver) NodePublishVolume(ctx context.Context, r *csiapi.NodePublishVol
 		}
 		return nil
 	}
-	more := told(r.GetVolumeCapability(), r.GetVolumeContext(), r.GetSecrets())
+	more := told(r.GetVolumeCapability(), r.GetVolumeContext(), r.GetPublishContext(), r.GetSecrets())
 	if r.GetReadonly() {
 		more = append(more, "readonly")
 	}
@@ -192,13 +192,16 @@ func (d *driver) NodeGetVolumeStats(
 }
 
 // told says what a call brings besides the volume.
-func told(c *csiapi.VolumeCapability, attributes, secrets map[string]string) []string {
+func told(c *csiapi.VolumeCapability, attributes, attached, secrets map[string]string) []string {
 	words := []string{
 		"mode=" + c.GetAccessMode().GetMode().String(), "fs=" + c.GetMount().GetFsType(),
 		"flags=" + strings.Join(c.GetMount().GetMountFlags(), "+"), "group=" + c.GetMount().GetVolumeMountGroup(),
 	}
 	for _, key := range slices.Sorted(maps.Keys(attributes)) {
 		words = append(words, key+"="+attributes[key])
+	}
+	for _, key := range slices.Sorted(maps.Keys(attached)) {
+		words = append(words, "attached:"+key+"="+attached[key])
 	}
 	for _, key := range slices.Sorted(maps.Keys(secrets)) {
 		words = append(words, "secret:"+key+"="+secrets[key])

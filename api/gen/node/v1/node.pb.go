@@ -1868,7 +1868,9 @@ type ListPluginsResponse struct {
 	// The plugins whose sockets exist, ordered by socket.
 	Plugins []*Plugin `protobuf:"bytes,1,rep,name=plugins,proto3" json:"plugins,omitempty"`
 	// The resources that device plugins and the node's configuration offer or have offered, ordered by name.
-	Devices       []*DeviceResource `protobuf:"bytes,2,rep,name=devices,proto3" json:"devices,omitempty"`
+	Devices []*DeviceResource `protobuf:"bytes,2,rep,name=devices,proto3" json:"devices,omitempty"`
+	// The volumes of CSI drivers that pods of this node use, and those that are still here, ordered by driver and handle.
+	CsiVolumes    []*CSIVolume `protobuf:"bytes,3,rep,name=csi_volumes,json=csiVolumes,proto3" json:"csi_volumes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1917,6 +1919,67 @@ func (x *ListPluginsResponse) GetDevices() []*DeviceResource {
 	return nil
 }
 
+func (x *ListPluginsResponse) GetCsiVolumes() []*CSIVolume {
+	if x != nil {
+		return x.CsiVolumes
+	}
+	return nil
+}
+
+// CSIVolume names a volume of a CSI driver.
+type CSIVolume struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Driver string                 `protobuf:"bytes,1,opt,name=driver,proto3" json:"driver,omitempty"`
+	// The driver's name for the volume.
+	Handle        string `protobuf:"bytes,2,opt,name=handle,proto3" json:"handle,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CSIVolume) Reset() {
+	*x = CSIVolume{}
+	mi := &file_node_v1_node_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CSIVolume) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CSIVolume) ProtoMessage() {}
+
+func (x *CSIVolume) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_node_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CSIVolume.ProtoReflect.Descriptor instead.
+func (*CSIVolume) Descriptor() ([]byte, []int) {
+	return file_node_v1_node_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *CSIVolume) GetDriver() string {
+	if x != nil {
+		return x.Driver
+	}
+	return ""
+}
+
+func (x *CSIVolume) GetHandle() string {
+	if x != nil {
+		return x.Handle
+	}
+	return ""
+}
+
 // DeviceResource is a resource that a device plugin or the node's configuration offers, such as nvidia.com/gpu.
 type DeviceResource struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1946,7 +2009,7 @@ type DeviceResource struct {
 
 func (x *DeviceResource) Reset() {
 	*x = DeviceResource{}
-	mi := &file_node_v1_node_proto_msgTypes[28]
+	mi := &file_node_v1_node_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1958,7 +2021,7 @@ func (x *DeviceResource) String() string {
 func (*DeviceResource) ProtoMessage() {}
 
 func (x *DeviceResource) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[28]
+	mi := &file_node_v1_node_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1971,7 +2034,7 @@ func (x *DeviceResource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeviceResource.ProtoReflect.Descriptor instead.
 func (*DeviceResource) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{28}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *DeviceResource) GetName() string {
@@ -2072,7 +2135,7 @@ type Plugin struct {
 
 func (x *Plugin) Reset() {
 	*x = Plugin{}
-	mi := &file_node_v1_node_proto_msgTypes[29]
+	mi := &file_node_v1_node_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2084,7 +2147,7 @@ func (x *Plugin) String() string {
 func (*Plugin) ProtoMessage() {}
 
 func (x *Plugin) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[29]
+	mi := &file_node_v1_node_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2097,7 +2160,7 @@ func (x *Plugin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Plugin.ProtoReflect.Descriptor instead.
 func (*Plugin) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{29}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Plugin) GetSocket() string {
@@ -2189,7 +2252,7 @@ type CSIDriver struct {
 
 func (x *CSIDriver) Reset() {
 	*x = CSIDriver{}
-	mi := &file_node_v1_node_proto_msgTypes[30]
+	mi := &file_node_v1_node_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2201,7 +2264,7 @@ func (x *CSIDriver) String() string {
 func (*CSIDriver) ProtoMessage() {}
 
 func (x *CSIDriver) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[30]
+	mi := &file_node_v1_node_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2214,7 +2277,7 @@ func (x *CSIDriver) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CSIDriver.ProtoReflect.Descriptor instead.
 func (*CSIDriver) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{30}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *CSIDriver) GetVersion() string {
@@ -2263,7 +2326,7 @@ type GetPressureRequest struct {
 
 func (x *GetPressureRequest) Reset() {
 	*x = GetPressureRequest{}
-	mi := &file_node_v1_node_proto_msgTypes[31]
+	mi := &file_node_v1_node_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2275,7 +2338,7 @@ func (x *GetPressureRequest) String() string {
 func (*GetPressureRequest) ProtoMessage() {}
 
 func (x *GetPressureRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[31]
+	mi := &file_node_v1_node_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2288,7 +2351,7 @@ func (x *GetPressureRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPressureRequest.ProtoReflect.Descriptor instead.
 func (*GetPressureRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{31}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *GetPressureRequest) GetSignal() string {
@@ -2316,7 +2379,7 @@ type GetPressureResponse struct {
 
 func (x *GetPressureResponse) Reset() {
 	*x = GetPressureResponse{}
-	mi := &file_node_v1_node_proto_msgTypes[32]
+	mi := &file_node_v1_node_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2328,7 +2391,7 @@ func (x *GetPressureResponse) String() string {
 func (*GetPressureResponse) ProtoMessage() {}
 
 func (x *GetPressureResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[32]
+	mi := &file_node_v1_node_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2341,7 +2404,7 @@ func (x *GetPressureResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPressureResponse.ProtoReflect.Descriptor instead.
 func (*GetPressureResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{32}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *GetPressureResponse) GetSignals() []*PressureSignal {
@@ -2395,7 +2458,7 @@ type PressureSignal struct {
 
 func (x *PressureSignal) Reset() {
 	*x = PressureSignal{}
-	mi := &file_node_v1_node_proto_msgTypes[33]
+	mi := &file_node_v1_node_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2407,7 +2470,7 @@ func (x *PressureSignal) String() string {
 func (*PressureSignal) ProtoMessage() {}
 
 func (x *PressureSignal) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[33]
+	mi := &file_node_v1_node_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2420,7 +2483,7 @@ func (x *PressureSignal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PressureSignal.ProtoReflect.Descriptor instead.
 func (*PressureSignal) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{33}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *PressureSignal) GetName() string {
@@ -2476,7 +2539,7 @@ type PressureThreshold struct {
 
 func (x *PressureThreshold) Reset() {
 	*x = PressureThreshold{}
-	mi := &file_node_v1_node_proto_msgTypes[34]
+	mi := &file_node_v1_node_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2488,7 +2551,7 @@ func (x *PressureThreshold) String() string {
 func (*PressureThreshold) ProtoMessage() {}
 
 func (x *PressureThreshold) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[34]
+	mi := &file_node_v1_node_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2501,7 +2564,7 @@ func (x *PressureThreshold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PressureThreshold.ProtoReflect.Descriptor instead.
 func (*PressureThreshold) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{34}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *PressureThreshold) GetLeast() string {
@@ -2557,7 +2620,7 @@ type EvictionCandidate struct {
 
 func (x *EvictionCandidate) Reset() {
 	*x = EvictionCandidate{}
-	mi := &file_node_v1_node_proto_msgTypes[35]
+	mi := &file_node_v1_node_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2569,7 +2632,7 @@ func (x *EvictionCandidate) String() string {
 func (*EvictionCandidate) ProtoMessage() {}
 
 func (x *EvictionCandidate) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[35]
+	mi := &file_node_v1_node_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2582,7 +2645,7 @@ func (x *EvictionCandidate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvictionCandidate.ProtoReflect.Descriptor instead.
 func (*EvictionCandidate) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{35}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *EvictionCandidate) GetNamespace() string {
@@ -2787,10 +2850,15 @@ const file_node_v1_node_proto_rawDesc = "" +
 	"\x13SetLogLevelResponse\x12\x1f\n" +
 	"\bprevious\x18\x01 \x01(\x05H\x00R\bprevious\x88\x01\x01B\v\n" +
 	"\t_previous\"\x14\n" +
-	"\x12ListPluginsRequest\"s\n" +
+	"\x12ListPluginsRequest\"\xa8\x01\n" +
 	"\x13ListPluginsResponse\x12)\n" +
 	"\aplugins\x18\x01 \x03(\v2\x0f.node.v1.PluginR\aplugins\x121\n" +
-	"\adevices\x18\x02 \x03(\v2\x17.node.v1.DeviceResourceR\adevices\"\xae\x02\n" +
+	"\adevices\x18\x02 \x03(\v2\x17.node.v1.DeviceResourceR\adevices\x123\n" +
+	"\vcsi_volumes\x18\x03 \x03(\v2\x12.node.v1.CSIVolumeR\n" +
+	"csiVolumes\";\n" +
+	"\tCSIVolume\x12\x16\n" +
+	"\x06driver\x18\x01 \x01(\tR\x06driver\x12\x16\n" +
+	"\x06handle\x18\x02 \x01(\tR\x06handle\"\xae\x02\n" +
 	"\x0eDeviceResource\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06socket\x18\x02 \x01(\tR\x06socket\x12\x1c\n" +
@@ -2890,7 +2958,7 @@ func file_node_v1_node_proto_rawDescGZIP() []byte {
 }
 
 var file_node_v1_node_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_node_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 40)
+var file_node_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 41)
 var file_node_v1_node_proto_goTypes = []any{
 	(Support)(0),                     // 0: node.v1.Support
 	(*GetNodeRequest)(nil),           // 1: node.v1.GetNodeRequest
@@ -2921,88 +2989,90 @@ var file_node_v1_node_proto_goTypes = []any{
 	(*SetLogLevelResponse)(nil),      // 26: node.v1.SetLogLevelResponse
 	(*ListPluginsRequest)(nil),       // 27: node.v1.ListPluginsRequest
 	(*ListPluginsResponse)(nil),      // 28: node.v1.ListPluginsResponse
-	(*DeviceResource)(nil),           // 29: node.v1.DeviceResource
-	(*Plugin)(nil),                   // 30: node.v1.Plugin
-	(*CSIDriver)(nil),                // 31: node.v1.CSIDriver
-	(*GetPressureRequest)(nil),       // 32: node.v1.GetPressureRequest
-	(*GetPressureResponse)(nil),      // 33: node.v1.GetPressureResponse
-	(*PressureSignal)(nil),           // 34: node.v1.PressureSignal
-	(*PressureThreshold)(nil),        // 35: node.v1.PressureThreshold
-	(*EvictionCandidate)(nil),        // 36: node.v1.EvictionCandidate
-	nil,                              // 37: node.v1.GetNodeResponse.CapacityEntry
-	nil,                              // 38: node.v1.GetNodeResponse.AllocatableEntry
-	nil,                              // 39: node.v1.GetNodeResponse.LabelsEntry
-	nil,                              // 40: node.v1.CSIDriver.TopologyEntry
-	(*timestamppb.Timestamp)(nil),    // 41: google.protobuf.Timestamp
-	(*Configuration)(nil),            // 42: node.v1.Configuration
-	(*durationpb.Duration)(nil),      // 43: google.protobuf.Duration
-	(*GetNodeConfigRequest)(nil),     // 44: node.v1.GetNodeConfigRequest
-	(*GetNodeConfigResponse)(nil),    // 45: node.v1.GetNodeConfigResponse
+	(*CSIVolume)(nil),                // 29: node.v1.CSIVolume
+	(*DeviceResource)(nil),           // 30: node.v1.DeviceResource
+	(*Plugin)(nil),                   // 31: node.v1.Plugin
+	(*CSIDriver)(nil),                // 32: node.v1.CSIDriver
+	(*GetPressureRequest)(nil),       // 33: node.v1.GetPressureRequest
+	(*GetPressureResponse)(nil),      // 34: node.v1.GetPressureResponse
+	(*PressureSignal)(nil),           // 35: node.v1.PressureSignal
+	(*PressureThreshold)(nil),        // 36: node.v1.PressureThreshold
+	(*EvictionCandidate)(nil),        // 37: node.v1.EvictionCandidate
+	nil,                              // 38: node.v1.GetNodeResponse.CapacityEntry
+	nil,                              // 39: node.v1.GetNodeResponse.AllocatableEntry
+	nil,                              // 40: node.v1.GetNodeResponse.LabelsEntry
+	nil,                              // 41: node.v1.CSIDriver.TopologyEntry
+	(*timestamppb.Timestamp)(nil),    // 42: google.protobuf.Timestamp
+	(*Configuration)(nil),            // 43: node.v1.Configuration
+	(*durationpb.Duration)(nil),      // 44: google.protobuf.Duration
+	(*GetNodeConfigRequest)(nil),     // 45: node.v1.GetNodeConfigRequest
+	(*GetNodeConfigResponse)(nil),    // 46: node.v1.GetNodeConfigResponse
 }
 var file_node_v1_node_proto_depIdxs = []int32{
-	41, // 0: node.v1.GetNodeResponse.started_at:type_name -> google.protobuf.Timestamp
+	42, // 0: node.v1.GetNodeResponse.started_at:type_name -> google.protobuf.Timestamp
 	12, // 1: node.v1.GetNodeResponse.runtime:type_name -> node.v1.Runtime
 	14, // 2: node.v1.GetNodeResponse.sources:type_name -> node.v1.Source
 	16, // 3: node.v1.GetNodeResponse.pods:type_name -> node.v1.PodCounts
-	37, // 4: node.v1.GetNodeResponse.capacity:type_name -> node.v1.GetNodeResponse.CapacityEntry
-	38, // 5: node.v1.GetNodeResponse.allocatable:type_name -> node.v1.GetNodeResponse.AllocatableEntry
-	39, // 6: node.v1.GetNodeResponse.labels:type_name -> node.v1.GetNodeResponse.LabelsEntry
+	38, // 4: node.v1.GetNodeResponse.capacity:type_name -> node.v1.GetNodeResponse.CapacityEntry
+	39, // 5: node.v1.GetNodeResponse.allocatable:type_name -> node.v1.GetNodeResponse.AllocatableEntry
+	40, // 6: node.v1.GetNodeResponse.labels:type_name -> node.v1.GetNodeResponse.LabelsEntry
 	9,  // 7: node.v1.GetNodeResponse.conditions:type_name -> node.v1.NodeCondition
 	8,  // 8: node.v1.GetNodeResponse.warnings:type_name -> node.v1.SettingWarning
 	5,  // 9: node.v1.GetNodeResponse.secrets_key:type_name -> node.v1.SecretsKey
 	3,  // 10: node.v1.GetNodeResponse.shutdown:type_name -> node.v1.Shutdown
-	42, // 11: node.v1.GetNodeResponse.configuration:type_name -> node.v1.Configuration
-	41, // 12: node.v1.Shutdown.began_at:type_name -> google.protobuf.Timestamp
-	41, // 13: node.v1.Shutdown.phase_ends_at:type_name -> google.protobuf.Timestamp
+	43, // 11: node.v1.GetNodeResponse.configuration:type_name -> node.v1.Configuration
+	42, // 12: node.v1.Shutdown.began_at:type_name -> google.protobuf.Timestamp
+	42, // 13: node.v1.Shutdown.phase_ends_at:type_name -> google.protobuf.Timestamp
 	4,  // 14: node.v1.Shutdown.waiting:type_name -> node.v1.ShutdownPod
 	5,  // 15: node.v1.RotateSecretsKeyResponse.secrets_key:type_name -> node.v1.SecretsKey
-	41, // 16: node.v1.NodeCondition.transitioned_at:type_name -> google.protobuf.Timestamp
+	42, // 16: node.v1.NodeCondition.transitioned_at:type_name -> google.protobuf.Timestamp
 	2,  // 17: node.v1.WatchNodeResponse.node:type_name -> node.v1.GetNodeResponse
 	13, // 18: node.v1.Runtime.handlers:type_name -> node.v1.RuntimeHandler
 	15, // 19: node.v1.Source.errors:type_name -> node.v1.SourceError
-	41, // 20: node.v1.Source.delivered_at:type_name -> google.protobuf.Timestamp
-	41, // 21: node.v1.SourceError.time:type_name -> google.protobuf.Timestamp
+	42, // 20: node.v1.Source.delivered_at:type_name -> google.protobuf.Timestamp
+	42, // 21: node.v1.SourceError.time:type_name -> google.protobuf.Timestamp
 	0,  // 22: node.v1.Capability.support:type_name -> node.v1.Support
 	18, // 23: node.v1.ListCapabilitiesResponse.capabilities:type_name -> node.v1.Capability
 	22, // 24: node.v1.ListGarbageResponse.garbage:type_name -> node.v1.Garbage
-	41, // 25: node.v1.Garbage.goes_at:type_name -> google.protobuf.Timestamp
-	30, // 26: node.v1.ListPluginsResponse.plugins:type_name -> node.v1.Plugin
-	29, // 27: node.v1.ListPluginsResponse.devices:type_name -> node.v1.DeviceResource
-	41, // 28: node.v1.DeviceResource.lost_at:type_name -> google.protobuf.Timestamp
-	41, // 29: node.v1.Plugin.found_at:type_name -> google.protobuf.Timestamp
-	31, // 30: node.v1.Plugin.csi:type_name -> node.v1.CSIDriver
-	40, // 31: node.v1.CSIDriver.topology:type_name -> node.v1.CSIDriver.TopologyEntry
-	34, // 32: node.v1.GetPressureResponse.signals:type_name -> node.v1.PressureSignal
-	36, // 33: node.v1.GetPressureResponse.pods:type_name -> node.v1.EvictionCandidate
-	41, // 34: node.v1.GetPressureResponse.measured_at:type_name -> google.protobuf.Timestamp
-	35, // 35: node.v1.PressureSignal.thresholds:type_name -> node.v1.PressureThreshold
-	43, // 36: node.v1.PressureThreshold.grace:type_name -> google.protobuf.Duration
-	41, // 37: node.v1.PressureThreshold.crossed_at:type_name -> google.protobuf.Timestamp
-	1,  // 38: node.v1.NodeService.GetNode:input_type -> node.v1.GetNodeRequest
-	10, // 39: node.v1.NodeService.WatchNode:input_type -> node.v1.WatchNodeRequest
-	17, // 40: node.v1.NodeService.ListCapabilities:input_type -> node.v1.ListCapabilitiesRequest
-	44, // 41: node.v1.NodeService.GetNodeConfig:input_type -> node.v1.GetNodeConfigRequest
-	6,  // 42: node.v1.NodeService.RotateSecretsKey:input_type -> node.v1.RotateSecretsKeyRequest
-	27, // 43: node.v1.NodeService.ListPlugins:input_type -> node.v1.ListPluginsRequest
-	20, // 44: node.v1.NodeService.ListGarbage:input_type -> node.v1.ListGarbageRequest
-	32, // 45: node.v1.NodeService.GetPressure:input_type -> node.v1.GetPressureRequest
-	23, // 46: node.v1.NodeService.GetLogLevel:input_type -> node.v1.GetLogLevelRequest
-	25, // 47: node.v1.NodeService.SetLogLevel:input_type -> node.v1.SetLogLevelRequest
-	2,  // 48: node.v1.NodeService.GetNode:output_type -> node.v1.GetNodeResponse
-	11, // 49: node.v1.NodeService.WatchNode:output_type -> node.v1.WatchNodeResponse
-	19, // 50: node.v1.NodeService.ListCapabilities:output_type -> node.v1.ListCapabilitiesResponse
-	45, // 51: node.v1.NodeService.GetNodeConfig:output_type -> node.v1.GetNodeConfigResponse
-	7,  // 52: node.v1.NodeService.RotateSecretsKey:output_type -> node.v1.RotateSecretsKeyResponse
-	28, // 53: node.v1.NodeService.ListPlugins:output_type -> node.v1.ListPluginsResponse
-	21, // 54: node.v1.NodeService.ListGarbage:output_type -> node.v1.ListGarbageResponse
-	33, // 55: node.v1.NodeService.GetPressure:output_type -> node.v1.GetPressureResponse
-	24, // 56: node.v1.NodeService.GetLogLevel:output_type -> node.v1.GetLogLevelResponse
-	26, // 57: node.v1.NodeService.SetLogLevel:output_type -> node.v1.SetLogLevelResponse
-	48, // [48:58] is the sub-list for method output_type
-	38, // [38:48] is the sub-list for method input_type
-	38, // [38:38] is the sub-list for extension type_name
-	38, // [38:38] is the sub-list for extension extendee
-	0,  // [0:38] is the sub-list for field type_name
+	42, // 25: node.v1.Garbage.goes_at:type_name -> google.protobuf.Timestamp
+	31, // 26: node.v1.ListPluginsResponse.plugins:type_name -> node.v1.Plugin
+	30, // 27: node.v1.ListPluginsResponse.devices:type_name -> node.v1.DeviceResource
+	29, // 28: node.v1.ListPluginsResponse.csi_volumes:type_name -> node.v1.CSIVolume
+	42, // 29: node.v1.DeviceResource.lost_at:type_name -> google.protobuf.Timestamp
+	42, // 30: node.v1.Plugin.found_at:type_name -> google.protobuf.Timestamp
+	32, // 31: node.v1.Plugin.csi:type_name -> node.v1.CSIDriver
+	41, // 32: node.v1.CSIDriver.topology:type_name -> node.v1.CSIDriver.TopologyEntry
+	35, // 33: node.v1.GetPressureResponse.signals:type_name -> node.v1.PressureSignal
+	37, // 34: node.v1.GetPressureResponse.pods:type_name -> node.v1.EvictionCandidate
+	42, // 35: node.v1.GetPressureResponse.measured_at:type_name -> google.protobuf.Timestamp
+	36, // 36: node.v1.PressureSignal.thresholds:type_name -> node.v1.PressureThreshold
+	44, // 37: node.v1.PressureThreshold.grace:type_name -> google.protobuf.Duration
+	42, // 38: node.v1.PressureThreshold.crossed_at:type_name -> google.protobuf.Timestamp
+	1,  // 39: node.v1.NodeService.GetNode:input_type -> node.v1.GetNodeRequest
+	10, // 40: node.v1.NodeService.WatchNode:input_type -> node.v1.WatchNodeRequest
+	17, // 41: node.v1.NodeService.ListCapabilities:input_type -> node.v1.ListCapabilitiesRequest
+	45, // 42: node.v1.NodeService.GetNodeConfig:input_type -> node.v1.GetNodeConfigRequest
+	6,  // 43: node.v1.NodeService.RotateSecretsKey:input_type -> node.v1.RotateSecretsKeyRequest
+	27, // 44: node.v1.NodeService.ListPlugins:input_type -> node.v1.ListPluginsRequest
+	20, // 45: node.v1.NodeService.ListGarbage:input_type -> node.v1.ListGarbageRequest
+	33, // 46: node.v1.NodeService.GetPressure:input_type -> node.v1.GetPressureRequest
+	23, // 47: node.v1.NodeService.GetLogLevel:input_type -> node.v1.GetLogLevelRequest
+	25, // 48: node.v1.NodeService.SetLogLevel:input_type -> node.v1.SetLogLevelRequest
+	2,  // 49: node.v1.NodeService.GetNode:output_type -> node.v1.GetNodeResponse
+	11, // 50: node.v1.NodeService.WatchNode:output_type -> node.v1.WatchNodeResponse
+	19, // 51: node.v1.NodeService.ListCapabilities:output_type -> node.v1.ListCapabilitiesResponse
+	46, // 52: node.v1.NodeService.GetNodeConfig:output_type -> node.v1.GetNodeConfigResponse
+	7,  // 53: node.v1.NodeService.RotateSecretsKey:output_type -> node.v1.RotateSecretsKeyResponse
+	28, // 54: node.v1.NodeService.ListPlugins:output_type -> node.v1.ListPluginsResponse
+	21, // 55: node.v1.NodeService.ListGarbage:output_type -> node.v1.ListGarbageResponse
+	34, // 56: node.v1.NodeService.GetPressure:output_type -> node.v1.GetPressureResponse
+	24, // 57: node.v1.NodeService.GetLogLevel:output_type -> node.v1.GetLogLevelResponse
+	26, // 58: node.v1.NodeService.SetLogLevel:output_type -> node.v1.SetLogLevelResponse
+	49, // [49:59] is the sub-list for method output_type
+	39, // [39:49] is the sub-list for method input_type
+	39, // [39:39] is the sub-list for extension type_name
+	39, // [39:39] is the sub-list for extension extendee
+	0,  // [0:39] is the sub-list for field type_name
 }
 
 func init() { file_node_v1_node_proto_init() }
@@ -3021,7 +3091,7 @@ func file_node_v1_node_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_node_v1_node_proto_rawDesc), len(file_node_v1_node_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   40,
+			NumMessages:   41,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
