@@ -1,19 +1,20 @@
 #!/bin/bash
-# tests.sh [--timeout SECONDS] [--together] [--part I/N] [--systemd] PACKAGE[:TESTS]...
+# tests.sh [--timeout SECONDS] [--together] [--part I/N] [--skip TESTS] [--systemd] PACKAGE[:TESTS]...
 #
 # Runs tests of packages, such as test/e2e, on cgroup v2 and on the kubelet's own runtime. Each package
 # runs in a machine of its own, with all of its tests or those that match TESTS. For packages after
 # --systemd, systemd makes the cgroups. The machines run one after the other with all CPUs or, with
 # --together, at the same time with one CPU each. Files written by tests stay in a machine's memory.
-# --part 2/6 runs every sixth test of each package, from its second on.
+# --part 2/6 runs every sixth test of each package, from its second on. --skip leaves tests of every package out.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
-timeout=7200 together=no cpus=$(nproc) memory=6G driver=cgroupfs part=1/1 wanted=() packages=()
+timeout=7200 together=no cpus=$(nproc) memory=6G driver=cgroupfs part=1/1 skip= wanted=() packages=()
 while [ $# -gt 0 ]; do
   case $1 in
     --timeout) timeout=$2; shift ;;
     --together) together=yes cpus=1 memory=3G ;;
     --part) part=$2; shift ;;
+    --skip) skip=$2; shift ;;
     --systemd) driver=systemd ;;
     *) wanted+=("$driver $1"); packages+=("${1%%:*}") ;;
   esac
@@ -45,7 +46,7 @@ run() {
     tests="^($tests)$"
   fi
   NODAL_CGROUP_DRIVER=$1 test/vm/run.sh "${first[@]}" --timeout "$timeout" --cpus "$cpus" --memory "$memory" \
-    "cd $package && $built/${package//\//-}.test -test.v=test2json -test.timeout=${timeout}s -test.parallel=3 -test.run='$tests'" |
+    "cd $package && $built/${package//\//-}.test -test.v=test2json -test.timeout=${timeout}s -test.parallel=3 -test.run='$tests' -test.skip='$skip'" |
     go tool test2json -t -p "nodal/$package (cgroup v2, $1)" | "$built/summary" -part -each
 }
 status=0 machines=()
