@@ -19,12 +19,13 @@ import (
 // drivers note what is asked of them.
 type drivers struct {
 	calls []string
+	last  node.Publication
 	fails error
 	then  func()
 }
 
 func (d *drivers) Publish(_ context.Context, p node.Publication) error {
-	d.calls = append(d.calls, "publish "+p.Path)
+	d.calls, d.last = append(d.calls, "publish "+p.Path), p
 	return errors.Join(d.fails, os.MkdirAll(p.Path, 0o750))
 }
 
@@ -49,6 +50,21 @@ func driven(t *testing.T) (*bench, *drivers, *node.Pod, string) {
 	}
 	d.calls = nil
 	return b, d, p, at
+}
+
+// No controller learns from the volume that it is only read, as no volume is attached. So the driver learns it here.
+func TestAVolumeIsPublishedReadOnlyIfItOrItsClaimSaysSo(t *testing.T) {
+	for _, c := range []struct{ volume, claim, want bool }{{false, false, false}, {true, false, true}, {false, true, true}} {
+		b, d := newBench(t), &drivers{}
+		b.CSI = d
+		b.bound(corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "disk", VolumeHandle: "h", ReadOnly: c.volume}}, false)
+		source := fromClaim()
+		source.PersistentVolumeClaim.ReadOnly = c.claim
+		b.setUp(pod(source))
+		if d.last.ReadOnly != c.want {
+			t.Errorf("the volume says %t and the claim %t: it is published with readonly %t", c.volume, c.claim, d.last.ReadOnly)
+		}
+	}
 }
 
 func TestADriverTakesItsVolumeBeforeTheDirectoryGoes(t *testing.T) {
