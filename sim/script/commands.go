@@ -19,7 +19,7 @@ import (
 // commands lists the commands of a script:
 //
 //	pod [restart=P] [init=A,B+] [containers=C,D] [grace=30] [uid=U] [env=X] [image=I] [config=M] [claim=C] [label=L]
-//	    [probes=startup,liveness/5] [hooks=postStart,preStop@NAME] [cpu=100m] [resize=RestartContainer] [deadline=60] [disk=1Mi]
+//	    [probes=startup,liveness/5,liveness@NAME] [hooks=postStart,preStop@NAME] [cpu=100m] [resize=RestartContainer] [deadline=60] [disk=1Mi]
 //	    [over=NAME:CODE]
 //	                    apply the pod; its differences from the last one decide how; B+ is a sidecar;
 //	                    over: all containers restart when NAME exits with CODE, and NAME has no restarts of its own

@@ -47,7 +47,7 @@ func (s *stage) pod(words []string) error {
 	if value := options["label"]; value != "" {
 		object.Labels = map[string]string{"label": value}
 	}
-	if err := addProbes(object.Spec.Containers, options["probes"]); err != nil {
+	if err := addProbes(&object.Spec, options["probes"]); err != nil {
 		return err
 	}
 	if err := addHooks(&object.Spec, options["hooks"]); err != nil {

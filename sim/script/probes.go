@@ -12,10 +12,11 @@ import (
 	"nodal/reconciler/decide"
 )
 
-// addProbes gives containers probes. The list holds kinds; KIND/SECONDS gives a probe its own grace
-// period.
-func addProbes(containers []corev1.Container, list string) error {
+// addProbes gives the application containers probes. The list holds kinds; KIND/SECONDS gives a probe its own grace
+// period, and KIND@NAME gives it to one container of any kind.
+func addProbes(spec *corev1.PodSpec, list string) error {
 	for word := range strings.SplitSeq(list, ",") {
+		word, only, isOne := strings.Cut(word, "@")
 		name, grace, own := strings.Cut(word, "/")
 		probe := corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"ask"}}}}
 		if own {
@@ -25,15 +26,18 @@ func addProbes(containers []corev1.Container, list string) error {
 			}
 			probe.TerminationGracePeriodSeconds = &seconds
 		}
-		for i := range containers {
+		for c := range node.Containers(spec) {
+			if isOne && c.Name != only || !isOne && node.InitContainer(spec, c.Name) != nil {
+				continue
+			}
 			switch name {
 			case "":
 			case "startup":
-				containers[i].StartupProbe = &probe
+				c.StartupProbe = &probe
 			case "readiness":
-				containers[i].ReadinessProbe = &probe
+				c.ReadinessProbe = &probe
 			case "liveness":
-				containers[i].LivenessProbe = &probe
+				c.LivenessProbe = &probe
 			default:
 				return errUsage
 			}
