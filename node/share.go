@@ -39,17 +39,26 @@ type Piece struct {
 // Shares are those of a pod, by container.
 type Shares map[string]Share
 
-// Shares returns what the pods of a slot hold. A pod that has ended holds nothing.
-func (s *Slot) Shares() []Shares {
-	var held []Shares
+// Holders returns the pods of a slot that have shares. A pod that has ended holds nothing.
+func (s *Slot) Holders() []*Pod {
+	var holders []*Pod
 	if s == nil {
 		return nil
 	}
 	if s.Result == nil && len(s.Pod.Shares) > 0 {
-		held = append(held, s.Pod.Shares)
+		holders = append(holders, s.Pod)
 	}
 	if s.Next != nil && len(s.Next.Shares) > 0 {
-		held = append(held, s.Next.Shares)
+		holders = append(holders, s.Next)
+	}
+	return holders
+}
+
+// Shares returns what the pods of a slot hold.
+func (s *Slot) Shares() []Shares {
+	var held []Shares
+	for _, pod := range s.Holders() {
+		held = append(held, pod.Shares)
 	}
 	return held
 }

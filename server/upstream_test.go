@@ -92,12 +92,25 @@ func TestUpstreamsWatchMarksWhenAllPodsAreSentAndEndsWithTheServer(t *testing.T)
 // give plays the assignment of exclusive parts of the machine to a pod.
 func (n *node1) give(t *testing.T, name string, shares node.Shares) {
 	t.Helper()
-	key := node.Key{Namespace: "default", Name: name}
-	if _, err := n.store.Transact(func(tx *store.Tx) error {
-		slot := *tx.Get(key)
+	n.alter(t, name, func(slot *node.Slot) {
 		pod := *slot.Pod
 		pod.Shares = shares
 		slot.Pod = &pod
+	})
+}
+
+// finish plays the end of a pod.
+func (n *node1) finish(t *testing.T, name string) {
+	t.Helper()
+	n.alter(t, name, func(slot *node.Slot) { slot.Result = &corev1.PodStatus{Phase: corev1.PodSucceeded} })
+}
+
+func (n *node1) alter(t *testing.T, name string, change func(*node.Slot)) {
+	t.Helper()
+	key := node.Key{Namespace: "default", Name: name}
+	if _, err := n.store.Transact(func(tx *store.Tx) error {
+		slot := *tx.Get(key)
+		change(&slot)
 		tx.Put(key, &slot)
 		return nil
 	}); err != nil {

@@ -138,6 +138,7 @@ func TestContainersGetTheDevicesOfAPlugin(t *testing.T) {
 		"a pod keeps a device that falls ill, and no other pod gets it; the device of a pod that goes is free again",
 		"the status of a container names its devices and their health",
 		"pod-resources/kubelet.sock names the devices of each container with their NUMA nodes, and those that pods can have",
+		"GET /v1/node/shares names the devices of each container, and all that plugins offer with their health and NUMA nodes",
 	)
 	n := start(t)
 	n.tryRefused(using("early", 1), "cannot allocate unregistered device "+gadget)
@@ -159,6 +160,7 @@ func TestContainersGetTheDevicesOfAPlugin(t *testing.T) {
 	n.waitOffer("3", "2")
 	n.waitHealth("one", "g2", corev1.ResourceHealthStatusUnhealthy)
 	n.onSocket()
+	n.onNodeAPI()
 	n.deletePod("one", "")
 	n.tryRefused(using("ill", 1), noGadget)
 	g.tell("sick", "g0")
@@ -209,6 +211,31 @@ func (n *node) onSocket() {
 	}
 	if shown := strings.Join(ids(may.GetDevices()), " "); shown != "g0 g1" {
 		n.t.Errorf("pods can have %s, want g0 g1", shown)
+	}
+}
+
+// onNodeAPI checks the same in the node's own API.
+func (n *node) onNodeAPI() {
+	n.t.Helper()
+	var answer struct {
+		Shares []struct {
+			Name, Container string
+			Devices         []struct {
+				Resource string
+				IDs      []string
+			}
+		}
+		Devices []struct {
+			Resource, ID string
+			Healthy      bool
+			NUMANodes    []int
+		}
+	}
+	n.curl("/v1/node/shares").into(n, &answer)
+	const want = `{[{one main [{` + gadget + ` [g2]}]} {two main [{` + gadget + ` [g0 g1]}]}] ` +
+		`[{` + gadget + ` g0 true [0]} {` + gadget + ` g1 true [0]} {` + gadget + ` g2 false [0]}]}`
+	if got := fmt.Sprint(answer); got != want {
+		n.t.Errorf("the API shows\n%s, want\n%s", got, want)
 	}
 }
 

@@ -392,6 +392,7 @@ await story(async ({ context, page, origin, step }) => {
     await gpu.getByText("CDI nodal.test/gpu, 2 shares each").waitFor();
     await gpu.getByText("2 of 2").waitFor();
     await page.getByText("1 resource of devices, 0 plugins in the registry").waitFor();
+    await page.getByText("No container has CPUs, memory or devices for itself alone.").waitFor();
     await accessible(page, "the devices");
     if (process.env.SCREENSHOT) await page.screenshot({ path: process.env.SCREENSHOT, fullPage: true });
   });

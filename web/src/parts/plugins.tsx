@@ -1,10 +1,21 @@
 // The node's plugins, and the devices that they or its configuration offer to pods.
-import type { DeviceResource, ListPluginsResponse, Plugin } from "../api/gen";
-import { listPlugins } from "../pure/calls";
-import { offererOf, standingOf, stateOf, summaryOf } from "../pure/plugins";
+import type { DeviceResource, ListPluginsResponse, ListSharesResponse, Plugin, Share } from "../api/gen";
+import { listPlugins, listShares } from "../pure/calls";
+import { heldBy, offererOf, standingOf, stateOf, summaryOf } from "../pure/plugins";
 import { Answer } from "./answer";
 
 export function Plugins() {
+  return (
+    <>
+      <Offered />
+      <Answer<ListSharesResponse> call={listShares()} waiting="Asking who has what…">
+        {(answer) => <Shares list={answer.shares ?? []} />}
+      </Answer>
+    </>
+  );
+}
+
+function Offered() {
   return (
     <Answer<ListPluginsResponse> call={listPlugins()} waiting="Asking the node…">
       {(answer) => (
@@ -41,6 +52,33 @@ function Resources({ list }: { list: readonly DeviceResource[] }) {
               {r.healthy ?? 0} of {r.capacity ?? 0}
             </td>
             <td>{stateOf(r) || <span class="muted">–</span>}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Shares({ list }: { list: readonly Share[] }) {
+  if (list.length === 0) return <p class="muted">No container has CPUs, memory or devices for itself alone.</p>;
+  return (
+    <table class="garbage-list">
+      <thead>
+        <tr>
+          <th scope="col">Container</th>
+          <th scope="col">Has for itself alone</th>
+        </tr>
+      </thead>
+      <tbody>
+        {list.map((s) => (
+          <tr key={`${s.uid}/${s.container}`}>
+            <th scope="row">
+              {s.namespace}/{s.name} {s.container}
+            </th>
+            <td>
+              {heldBy(s)}
+              {s.untilStarted && <span class="muted"> until the application begins</span>}
+            </td>
           </tr>
         ))}
       </tbody>

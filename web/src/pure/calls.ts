@@ -58,6 +58,7 @@ export function readNodeLog(source: string, part: NodeLogPart): Call {
 }
 
 export const listPlugins = () => read("/v1/node/plugins", "NodeService/ListPlugins", "");
+export const listShares = () => read("/v1/node/shares", "NodeService/ListShares", "");
 export const listGarbage = () => read("/v1/node/garbage", "NodeService/ListGarbage", "");
 
 const asQuery = ({ namespace, name }: Named) => `namespace=${namespace}&name=${name}`;

@@ -1,5 +1,6 @@
 // Plugins and the devices that they or the node's configuration offer, in the words of a table.
-import type { DeviceResource, ListPluginsResponse, Plugin } from "../api/gen";
+import type { DeviceResource, ListPluginsResponse, Plugin, Share } from "../api/gen";
+import { bytes } from "./time";
 
 /** offererOf says where the devices of a resource come from. */
 export function offererOf(r: DeviceResource): string {
@@ -29,4 +30,12 @@ export function summaryOf(answer: ListPluginsResponse): string {
   parts.push(`${plugins.length} ${plugins.length === 1 ? "plugin" : "plugins"} in the registry`);
   if (ill > 0) parts.push(`${ill} with a problem`);
   return parts.join(", ");
+}
+
+/** heldBy says what a container has for itself alone. */
+export function heldBy(share: Share): string {
+  const parts = share.cpus ? [`CPUs ${share.cpus}`] : [];
+  for (const m of share.memory ?? []) parts.push(`${bytes(Number(m.bytes ?? 0))} of ${m.resource} on NUMA node ${m.node ?? 0}`);
+  for (const d of share.devices ?? []) parts.push(`${d.resource} ${(d.ids ?? []).join(", ")}`);
+  return parts.join("; ");
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { offererOf, standingOf, stateOf, summaryOf } from "../../src/pure/plugins";
+import { heldBy, offererOf, standingOf, stateOf, summaryOf } from "../../src/pure/plugins";
 
 describe("offererOf", () => {
   it.each([
@@ -35,4 +35,12 @@ describe("summaryOf", () => {
       "2 resources of devices, 1 plugin in the registry, 1 with a problem",
     );
   });
+});
+
+describe("heldBy", () => {
+  it.each([
+    [{ cpus: "2-3" }, "CPUs 2-3"],
+    [{ memory: [{ resource: "memory", bytes: "1073741824" }] }, "1.0 GiB of memory on NUMA node 0"],
+    [{ cpus: "4", devices: [{ resource: "example.com/gpu", ids: ["a", "b"] }] }, "CPUs 4; example.com/gpu a, b"],
+  ])("says of %j what it is", (share, want) => expect(heldBy(share)).toBe(want));
 });

@@ -2315,6 +2315,406 @@ func (x *CSIDriver) GetCapabilities() []string {
 	return nil
 }
 
+type ListSharesRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListSharesRequest) Reset() {
+	*x = ListSharesRequest{}
+	mi := &file_node_v1_node_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListSharesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListSharesRequest) ProtoMessage() {}
+
+func (x *ListSharesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_node_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListSharesRequest.ProtoReflect.Descriptor instead.
+func (*ListSharesRequest) Descriptor() ([]byte, []int) {
+	return file_node_v1_node_proto_rawDescGZIP(), []int{32}
+}
+
+type ListSharesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What containers have, by pod and container. Containers that have nothing for themselves are left out.
+	Shares []*Share `protobuf:"bytes,1,rep,name=shares,proto3" json:"shares,omitempty"`
+	// The CPUs that containers may get for themselves alone, whether they are free or not, as the kernel lists them: 2-7,10.
+	// Empty if the node gives none away.
+	Cpus string `protobuf:"bytes,2,opt,name=cpus,proto3" json:"cpus,omitempty"`
+	// The memory that containers may get for themselves alone, by NUMA node. Empty if the node gives none away.
+	Memory []*NUMAMemory `protobuf:"bytes,3,rep,name=memory,proto3" json:"memory,omitempty"`
+	// The devices that plugins and the node's configuration offer.
+	Devices       []*OfferedDevice `protobuf:"bytes,4,rep,name=devices,proto3" json:"devices,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListSharesResponse) Reset() {
+	*x = ListSharesResponse{}
+	mi := &file_node_v1_node_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListSharesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListSharesResponse) ProtoMessage() {}
+
+func (x *ListSharesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_node_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListSharesResponse.ProtoReflect.Descriptor instead.
+func (*ListSharesResponse) Descriptor() ([]byte, []int) {
+	return file_node_v1_node_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *ListSharesResponse) GetShares() []*Share {
+	if x != nil {
+		return x.Shares
+	}
+	return nil
+}
+
+func (x *ListSharesResponse) GetCpus() string {
+	if x != nil {
+		return x.Cpus
+	}
+	return ""
+}
+
+func (x *ListSharesResponse) GetMemory() []*NUMAMemory {
+	if x != nil {
+		return x.Memory
+	}
+	return nil
+}
+
+func (x *ListSharesResponse) GetDevices() []*OfferedDevice {
+	if x != nil {
+		return x.Devices
+	}
+	return nil
+}
+
+// Share is what one container has and no other.
+type Share struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Namespace string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// The name of the pod.
+	Name      string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	Uid       string `protobuf:"bytes,3,opt,name=uid,proto3" json:"uid,omitempty"`
+	Container string `protobuf:"bytes,4,opt,name=container,proto3" json:"container,omitempty"`
+	// CPUs as the kernel lists them: 2-3,8.
+	Cpus    string          `protobuf:"bytes,5,opt,name=cpus,proto3" json:"cpus,omitempty"`
+	Memory  []*NUMAMemory   `protobuf:"bytes,6,rep,name=memory,proto3" json:"memory,omitempty"`
+	Devices []*ShareDevices `protobuf:"bytes,7,rep,name=devices,proto3" json:"devices,omitempty"`
+	// The container ends before the application begins. Later containers of the pod may have the same.
+	UntilStarted  bool `protobuf:"varint,8,opt,name=until_started,json=untilStarted,proto3" json:"until_started,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Share) Reset() {
+	*x = Share{}
+	mi := &file_node_v1_node_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Share) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Share) ProtoMessage() {}
+
+func (x *Share) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_node_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Share.ProtoReflect.Descriptor instead.
+func (*Share) Descriptor() ([]byte, []int) {
+	return file_node_v1_node_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *Share) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *Share) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Share) GetUid() string {
+	if x != nil {
+		return x.Uid
+	}
+	return ""
+}
+
+func (x *Share) GetContainer() string {
+	if x != nil {
+		return x.Container
+	}
+	return ""
+}
+
+func (x *Share) GetCpus() string {
+	if x != nil {
+		return x.Cpus
+	}
+	return ""
+}
+
+func (x *Share) GetMemory() []*NUMAMemory {
+	if x != nil {
+		return x.Memory
+	}
+	return nil
+}
+
+func (x *Share) GetDevices() []*ShareDevices {
+	if x != nil {
+		return x.Devices
+	}
+	return nil
+}
+
+func (x *Share) GetUntilStarted() bool {
+	if x != nil {
+		return x.UntilStarted
+	}
+	return false
+}
+
+// NUMAMemory is memory of one NUMA node.
+type NUMAMemory struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Node  uint32                 `protobuf:"varint,1,opt,name=node,proto3" json:"node,omitempty"`
+	// memory, or huge pages of a size: hugepages-2Mi.
+	Resource      string `protobuf:"bytes,2,opt,name=resource,proto3" json:"resource,omitempty"`
+	Bytes         int64  `protobuf:"varint,3,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NUMAMemory) Reset() {
+	*x = NUMAMemory{}
+	mi := &file_node_v1_node_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NUMAMemory) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NUMAMemory) ProtoMessage() {}
+
+func (x *NUMAMemory) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_node_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NUMAMemory.ProtoReflect.Descriptor instead.
+func (*NUMAMemory) Descriptor() ([]byte, []int) {
+	return file_node_v1_node_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *NUMAMemory) GetNode() uint32 {
+	if x != nil {
+		return x.Node
+	}
+	return 0
+}
+
+func (x *NUMAMemory) GetResource() string {
+	if x != nil {
+		return x.Resource
+	}
+	return ""
+}
+
+func (x *NUMAMemory) GetBytes() int64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+// ShareDevices are devices of one resource.
+type ShareDevices struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Resource string                 `protobuf:"bytes,1,opt,name=resource,proto3" json:"resource,omitempty"`
+	// The devices' names for their plugin.
+	Ids           []string `protobuf:"bytes,2,rep,name=ids,proto3" json:"ids,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ShareDevices) Reset() {
+	*x = ShareDevices{}
+	mi := &file_node_v1_node_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ShareDevices) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ShareDevices) ProtoMessage() {}
+
+func (x *ShareDevices) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_node_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ShareDevices.ProtoReflect.Descriptor instead.
+func (*ShareDevices) Descriptor() ([]byte, []int) {
+	return file_node_v1_node_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *ShareDevices) GetResource() string {
+	if x != nil {
+		return x.Resource
+	}
+	return ""
+}
+
+func (x *ShareDevices) GetIds() []string {
+	if x != nil {
+		return x.Ids
+	}
+	return nil
+}
+
+// OfferedDevice is a device that a container may get.
+type OfferedDevice struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Resource string                 `protobuf:"bytes,1,opt,name=resource,proto3" json:"resource,omitempty"`
+	// The device's name for its plugin.
+	Id      string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
+	Healthy bool   `protobuf:"varint,3,opt,name=healthy,proto3" json:"healthy,omitempty"`
+	// The NUMA nodes that the device is near to. Empty if its plugin does not say.
+	NumaNodes     []uint32 `protobuf:"varint,4,rep,packed,name=numa_nodes,json=numaNodes,proto3" json:"numa_nodes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OfferedDevice) Reset() {
+	*x = OfferedDevice{}
+	mi := &file_node_v1_node_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OfferedDevice) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OfferedDevice) ProtoMessage() {}
+
+func (x *OfferedDevice) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_node_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OfferedDevice.ProtoReflect.Descriptor instead.
+func (*OfferedDevice) Descriptor() ([]byte, []int) {
+	return file_node_v1_node_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *OfferedDevice) GetResource() string {
+	if x != nil {
+		return x.Resource
+	}
+	return ""
+}
+
+func (x *OfferedDevice) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *OfferedDevice) GetHealthy() bool {
+	if x != nil {
+		return x.Healthy
+	}
+	return false
+}
+
+func (x *OfferedDevice) GetNumaNodes() []uint32 {
+	if x != nil {
+		return x.NumaNodes
+	}
+	return nil
+}
+
 type GetPressureRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The signal for which pods are ranked, such as nodefs.available. Empty for the most urgent one that is below a
@@ -2326,7 +2726,7 @@ type GetPressureRequest struct {
 
 func (x *GetPressureRequest) Reset() {
 	*x = GetPressureRequest{}
-	mi := &file_node_v1_node_proto_msgTypes[32]
+	mi := &file_node_v1_node_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2338,7 +2738,7 @@ func (x *GetPressureRequest) String() string {
 func (*GetPressureRequest) ProtoMessage() {}
 
 func (x *GetPressureRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[32]
+	mi := &file_node_v1_node_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2351,7 +2751,7 @@ func (x *GetPressureRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPressureRequest.ProtoReflect.Descriptor instead.
 func (*GetPressureRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{32}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *GetPressureRequest) GetSignal() string {
@@ -2379,7 +2779,7 @@ type GetPressureResponse struct {
 
 func (x *GetPressureResponse) Reset() {
 	*x = GetPressureResponse{}
-	mi := &file_node_v1_node_proto_msgTypes[33]
+	mi := &file_node_v1_node_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2391,7 +2791,7 @@ func (x *GetPressureResponse) String() string {
 func (*GetPressureResponse) ProtoMessage() {}
 
 func (x *GetPressureResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[33]
+	mi := &file_node_v1_node_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2404,7 +2804,7 @@ func (x *GetPressureResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPressureResponse.ProtoReflect.Descriptor instead.
 func (*GetPressureResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{33}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *GetPressureResponse) GetSignals() []*PressureSignal {
@@ -2458,7 +2858,7 @@ type PressureSignal struct {
 
 func (x *PressureSignal) Reset() {
 	*x = PressureSignal{}
-	mi := &file_node_v1_node_proto_msgTypes[34]
+	mi := &file_node_v1_node_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2470,7 +2870,7 @@ func (x *PressureSignal) String() string {
 func (*PressureSignal) ProtoMessage() {}
 
 func (x *PressureSignal) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[34]
+	mi := &file_node_v1_node_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2483,7 +2883,7 @@ func (x *PressureSignal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PressureSignal.ProtoReflect.Descriptor instead.
 func (*PressureSignal) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{34}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *PressureSignal) GetName() string {
@@ -2539,7 +2939,7 @@ type PressureThreshold struct {
 
 func (x *PressureThreshold) Reset() {
 	*x = PressureThreshold{}
-	mi := &file_node_v1_node_proto_msgTypes[35]
+	mi := &file_node_v1_node_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2551,7 +2951,7 @@ func (x *PressureThreshold) String() string {
 func (*PressureThreshold) ProtoMessage() {}
 
 func (x *PressureThreshold) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[35]
+	mi := &file_node_v1_node_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2564,7 +2964,7 @@ func (x *PressureThreshold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PressureThreshold.ProtoReflect.Descriptor instead.
 func (*PressureThreshold) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{35}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *PressureThreshold) GetLeast() string {
@@ -2620,7 +3020,7 @@ type EvictionCandidate struct {
 
 func (x *EvictionCandidate) Reset() {
 	*x = EvictionCandidate{}
-	mi := &file_node_v1_node_proto_msgTypes[36]
+	mi := &file_node_v1_node_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2632,7 +3032,7 @@ func (x *EvictionCandidate) String() string {
 func (*EvictionCandidate) ProtoMessage() {}
 
 func (x *EvictionCandidate) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[36]
+	mi := &file_node_v1_node_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2645,7 +3045,7 @@ func (x *EvictionCandidate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvictionCandidate.ProtoReflect.Descriptor instead.
 func (*EvictionCandidate) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{36}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *EvictionCandidate) GetNamespace() string {
@@ -2894,7 +3294,36 @@ const file_node_v1_node_proto_rawDesc = "" +
 	"\fcapabilities\x18\x05 \x03(\tR\fcapabilities\x1a;\n" +
 	"\rTopologyEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\",\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x13\n" +
+	"\x11ListSharesRequest\"\xaf\x01\n" +
+	"\x12ListSharesResponse\x12&\n" +
+	"\x06shares\x18\x01 \x03(\v2\x0e.node.v1.ShareR\x06shares\x12\x12\n" +
+	"\x04cpus\x18\x02 \x01(\tR\x04cpus\x12+\n" +
+	"\x06memory\x18\x03 \x03(\v2\x13.node.v1.NUMAMemoryR\x06memory\x120\n" +
+	"\adevices\x18\x04 \x03(\v2\x16.node.v1.OfferedDeviceR\adevices\"\x80\x02\n" +
+	"\x05Share\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x10\n" +
+	"\x03uid\x18\x03 \x01(\tR\x03uid\x12\x1c\n" +
+	"\tcontainer\x18\x04 \x01(\tR\tcontainer\x12\x12\n" +
+	"\x04cpus\x18\x05 \x01(\tR\x04cpus\x12+\n" +
+	"\x06memory\x18\x06 \x03(\v2\x13.node.v1.NUMAMemoryR\x06memory\x12/\n" +
+	"\adevices\x18\a \x03(\v2\x15.node.v1.ShareDevicesR\adevices\x12#\n" +
+	"\runtil_started\x18\b \x01(\bR\funtilStarted\"R\n" +
+	"\n" +
+	"NUMAMemory\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\rR\x04node\x12\x1a\n" +
+	"\bresource\x18\x02 \x01(\tR\bresource\x12\x14\n" +
+	"\x05bytes\x18\x03 \x01(\x03R\x05bytes\"<\n" +
+	"\fShareDevices\x12\x1a\n" +
+	"\bresource\x18\x01 \x01(\tR\bresource\x12\x10\n" +
+	"\x03ids\x18\x02 \x03(\tR\x03ids\"t\n" +
+	"\rOfferedDevice\x12\x1a\n" +
+	"\bresource\x18\x01 \x01(\tR\bresource\x12\x0e\n" +
+	"\x02id\x18\x02 \x01(\tR\x02id\x12\x18\n" +
+	"\ahealthy\x18\x03 \x01(\bR\ahealthy\x12\x1d\n" +
+	"\n" +
+	"numa_nodes\x18\x04 \x03(\rR\tnumaNodes\",\n" +
 	"\x12GetPressureRequest\x12\x16\n" +
 	"\x06signal\x18\x01 \x01(\tR\x06signal\"\xe7\x01\n" +
 	"\x13GetPressureResponse\x121\n" +
@@ -2931,7 +3360,8 @@ const file_node_v1_node_proto_rawDesc = "" +
 	"\x13SUPPORT_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10SUPPORT_HONOURED\x10\x01\x12\x1a\n" +
 	"\x16SUPPORT_WITHOUT_EFFECT\x10\x02\x12\x13\n" +
-	"\x0fSUPPORT_REFUSED\x10\x032\x9a\t\n" +
+	"\x0fSUPPORT_REFUSED\x10\x032\x86\n" +
+	"\n" +
 	"\vNodeService\x12Z\n" +
 	"\aGetNode\x12\x17.node.v1.GetNodeRequest\x1a\x18.node.v1.GetNodeResponse\"\x1c\x88\xb5\x18\x01\x90\xb5\x18\x02\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\n" +
 	"\x12\b/v1/node\x12h\n" +
@@ -2939,7 +3369,9 @@ const file_node_v1_node_proto_rawDesc = "" +
 	"\x10ListCapabilities\x12 .node.v1.ListCapabilitiesRequest\x1a!.node.v1.ListCapabilitiesResponse\")\x88\xb5\x18\x01\x90\xb5\x18\x02\x98\xb5\x18\x05\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/node/capabilities\x12s\n" +
 	"\rGetNodeConfig\x12\x1d.node.v1.GetNodeConfigRequest\x1a\x1e.node.v1.GetNodeConfigResponse\"#\x88\xb5\x18\x01\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\x11\x12\x0f/v1/node/config\x12\x8a\x01\n" +
 	"\x10RotateSecretsKey\x12 .node.v1.RotateSecretsKeyRequest\x1a!.node.v1.RotateSecretsKeyResponse\"1\x88\xb5\x18\x04\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\x1f:\x01*\"\x1a/v1/node/secretskey:rotate\x12n\n" +
-	"\vListPlugins\x12\x1b.node.v1.ListPluginsRequest\x1a\x1c.node.v1.ListPluginsResponse\"$\x88\xb5\x18\x01\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\x12\x12\x10/v1/node/plugins\x12n\n" +
+	"\vListPlugins\x12\x1b.node.v1.ListPluginsRequest\x1a\x1c.node.v1.ListPluginsResponse\"$\x88\xb5\x18\x01\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\x12\x12\x10/v1/node/plugins\x12j\n" +
+	"\n" +
+	"ListShares\x12\x1a.node.v1.ListSharesRequest\x1a\x1b.node.v1.ListSharesResponse\"#\x88\xb5\x18\x01\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\x11\x12\x0f/v1/node/shares\x12n\n" +
 	"\vListGarbage\x12\x1b.node.v1.ListGarbageRequest\x1a\x1c.node.v1.ListGarbageResponse\"$\x88\xb5\x18\x01\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\x12\x12\x10/v1/node/garbage\x12o\n" +
 	"\vGetPressure\x12\x1b.node.v1.GetPressureRequest\x1a\x1c.node.v1.GetPressureResponse\"%\x88\xb5\x18\x01\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\x13\x12\x11/v1/node/pressure\x12o\n" +
 	"\vGetLogLevel\x12\x1b.node.v1.GetLogLevelRequest\x1a\x1c.node.v1.GetLogLevelResponse\"%\x88\xb5\x18\x04\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\x13\x12\x11/v1/node/loglevel\x12r\n" +
@@ -2958,7 +3390,7 @@ func file_node_v1_node_proto_rawDescGZIP() []byte {
 }
 
 var file_node_v1_node_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_node_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 41)
+var file_node_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 47)
 var file_node_v1_node_proto_goTypes = []any{
 	(Support)(0),                     // 0: node.v1.Support
 	(*GetNodeRequest)(nil),           // 1: node.v1.GetNodeRequest
@@ -2993,86 +3425,99 @@ var file_node_v1_node_proto_goTypes = []any{
 	(*DeviceResource)(nil),           // 30: node.v1.DeviceResource
 	(*Plugin)(nil),                   // 31: node.v1.Plugin
 	(*CSIDriver)(nil),                // 32: node.v1.CSIDriver
-	(*GetPressureRequest)(nil),       // 33: node.v1.GetPressureRequest
-	(*GetPressureResponse)(nil),      // 34: node.v1.GetPressureResponse
-	(*PressureSignal)(nil),           // 35: node.v1.PressureSignal
-	(*PressureThreshold)(nil),        // 36: node.v1.PressureThreshold
-	(*EvictionCandidate)(nil),        // 37: node.v1.EvictionCandidate
-	nil,                              // 38: node.v1.GetNodeResponse.CapacityEntry
-	nil,                              // 39: node.v1.GetNodeResponse.AllocatableEntry
-	nil,                              // 40: node.v1.GetNodeResponse.LabelsEntry
-	nil,                              // 41: node.v1.CSIDriver.TopologyEntry
-	(*timestamppb.Timestamp)(nil),    // 42: google.protobuf.Timestamp
-	(*Configuration)(nil),            // 43: node.v1.Configuration
-	(*durationpb.Duration)(nil),      // 44: google.protobuf.Duration
-	(*GetNodeConfigRequest)(nil),     // 45: node.v1.GetNodeConfigRequest
-	(*GetNodeConfigResponse)(nil),    // 46: node.v1.GetNodeConfigResponse
+	(*ListSharesRequest)(nil),        // 33: node.v1.ListSharesRequest
+	(*ListSharesResponse)(nil),       // 34: node.v1.ListSharesResponse
+	(*Share)(nil),                    // 35: node.v1.Share
+	(*NUMAMemory)(nil),               // 36: node.v1.NUMAMemory
+	(*ShareDevices)(nil),             // 37: node.v1.ShareDevices
+	(*OfferedDevice)(nil),            // 38: node.v1.OfferedDevice
+	(*GetPressureRequest)(nil),       // 39: node.v1.GetPressureRequest
+	(*GetPressureResponse)(nil),      // 40: node.v1.GetPressureResponse
+	(*PressureSignal)(nil),           // 41: node.v1.PressureSignal
+	(*PressureThreshold)(nil),        // 42: node.v1.PressureThreshold
+	(*EvictionCandidate)(nil),        // 43: node.v1.EvictionCandidate
+	nil,                              // 44: node.v1.GetNodeResponse.CapacityEntry
+	nil,                              // 45: node.v1.GetNodeResponse.AllocatableEntry
+	nil,                              // 46: node.v1.GetNodeResponse.LabelsEntry
+	nil,                              // 47: node.v1.CSIDriver.TopologyEntry
+	(*timestamppb.Timestamp)(nil),    // 48: google.protobuf.Timestamp
+	(*Configuration)(nil),            // 49: node.v1.Configuration
+	(*durationpb.Duration)(nil),      // 50: google.protobuf.Duration
+	(*GetNodeConfigRequest)(nil),     // 51: node.v1.GetNodeConfigRequest
+	(*GetNodeConfigResponse)(nil),    // 52: node.v1.GetNodeConfigResponse
 }
 var file_node_v1_node_proto_depIdxs = []int32{
-	42, // 0: node.v1.GetNodeResponse.started_at:type_name -> google.protobuf.Timestamp
+	48, // 0: node.v1.GetNodeResponse.started_at:type_name -> google.protobuf.Timestamp
 	12, // 1: node.v1.GetNodeResponse.runtime:type_name -> node.v1.Runtime
 	14, // 2: node.v1.GetNodeResponse.sources:type_name -> node.v1.Source
 	16, // 3: node.v1.GetNodeResponse.pods:type_name -> node.v1.PodCounts
-	38, // 4: node.v1.GetNodeResponse.capacity:type_name -> node.v1.GetNodeResponse.CapacityEntry
-	39, // 5: node.v1.GetNodeResponse.allocatable:type_name -> node.v1.GetNodeResponse.AllocatableEntry
-	40, // 6: node.v1.GetNodeResponse.labels:type_name -> node.v1.GetNodeResponse.LabelsEntry
+	44, // 4: node.v1.GetNodeResponse.capacity:type_name -> node.v1.GetNodeResponse.CapacityEntry
+	45, // 5: node.v1.GetNodeResponse.allocatable:type_name -> node.v1.GetNodeResponse.AllocatableEntry
+	46, // 6: node.v1.GetNodeResponse.labels:type_name -> node.v1.GetNodeResponse.LabelsEntry
 	9,  // 7: node.v1.GetNodeResponse.conditions:type_name -> node.v1.NodeCondition
 	8,  // 8: node.v1.GetNodeResponse.warnings:type_name -> node.v1.SettingWarning
 	5,  // 9: node.v1.GetNodeResponse.secrets_key:type_name -> node.v1.SecretsKey
 	3,  // 10: node.v1.GetNodeResponse.shutdown:type_name -> node.v1.Shutdown
-	43, // 11: node.v1.GetNodeResponse.configuration:type_name -> node.v1.Configuration
-	42, // 12: node.v1.Shutdown.began_at:type_name -> google.protobuf.Timestamp
-	42, // 13: node.v1.Shutdown.phase_ends_at:type_name -> google.protobuf.Timestamp
+	49, // 11: node.v1.GetNodeResponse.configuration:type_name -> node.v1.Configuration
+	48, // 12: node.v1.Shutdown.began_at:type_name -> google.protobuf.Timestamp
+	48, // 13: node.v1.Shutdown.phase_ends_at:type_name -> google.protobuf.Timestamp
 	4,  // 14: node.v1.Shutdown.waiting:type_name -> node.v1.ShutdownPod
 	5,  // 15: node.v1.RotateSecretsKeyResponse.secrets_key:type_name -> node.v1.SecretsKey
-	42, // 16: node.v1.NodeCondition.transitioned_at:type_name -> google.protobuf.Timestamp
+	48, // 16: node.v1.NodeCondition.transitioned_at:type_name -> google.protobuf.Timestamp
 	2,  // 17: node.v1.WatchNodeResponse.node:type_name -> node.v1.GetNodeResponse
 	13, // 18: node.v1.Runtime.handlers:type_name -> node.v1.RuntimeHandler
 	15, // 19: node.v1.Source.errors:type_name -> node.v1.SourceError
-	42, // 20: node.v1.Source.delivered_at:type_name -> google.protobuf.Timestamp
-	42, // 21: node.v1.SourceError.time:type_name -> google.protobuf.Timestamp
+	48, // 20: node.v1.Source.delivered_at:type_name -> google.protobuf.Timestamp
+	48, // 21: node.v1.SourceError.time:type_name -> google.protobuf.Timestamp
 	0,  // 22: node.v1.Capability.support:type_name -> node.v1.Support
 	18, // 23: node.v1.ListCapabilitiesResponse.capabilities:type_name -> node.v1.Capability
 	22, // 24: node.v1.ListGarbageResponse.garbage:type_name -> node.v1.Garbage
-	42, // 25: node.v1.Garbage.goes_at:type_name -> google.protobuf.Timestamp
+	48, // 25: node.v1.Garbage.goes_at:type_name -> google.protobuf.Timestamp
 	31, // 26: node.v1.ListPluginsResponse.plugins:type_name -> node.v1.Plugin
 	30, // 27: node.v1.ListPluginsResponse.devices:type_name -> node.v1.DeviceResource
 	29, // 28: node.v1.ListPluginsResponse.csi_volumes:type_name -> node.v1.CSIVolume
-	42, // 29: node.v1.DeviceResource.lost_at:type_name -> google.protobuf.Timestamp
-	42, // 30: node.v1.Plugin.found_at:type_name -> google.protobuf.Timestamp
+	48, // 29: node.v1.DeviceResource.lost_at:type_name -> google.protobuf.Timestamp
+	48, // 30: node.v1.Plugin.found_at:type_name -> google.protobuf.Timestamp
 	32, // 31: node.v1.Plugin.csi:type_name -> node.v1.CSIDriver
-	41, // 32: node.v1.CSIDriver.topology:type_name -> node.v1.CSIDriver.TopologyEntry
-	35, // 33: node.v1.GetPressureResponse.signals:type_name -> node.v1.PressureSignal
-	37, // 34: node.v1.GetPressureResponse.pods:type_name -> node.v1.EvictionCandidate
-	42, // 35: node.v1.GetPressureResponse.measured_at:type_name -> google.protobuf.Timestamp
-	36, // 36: node.v1.PressureSignal.thresholds:type_name -> node.v1.PressureThreshold
-	44, // 37: node.v1.PressureThreshold.grace:type_name -> google.protobuf.Duration
-	42, // 38: node.v1.PressureThreshold.crossed_at:type_name -> google.protobuf.Timestamp
-	1,  // 39: node.v1.NodeService.GetNode:input_type -> node.v1.GetNodeRequest
-	10, // 40: node.v1.NodeService.WatchNode:input_type -> node.v1.WatchNodeRequest
-	17, // 41: node.v1.NodeService.ListCapabilities:input_type -> node.v1.ListCapabilitiesRequest
-	45, // 42: node.v1.NodeService.GetNodeConfig:input_type -> node.v1.GetNodeConfigRequest
-	6,  // 43: node.v1.NodeService.RotateSecretsKey:input_type -> node.v1.RotateSecretsKeyRequest
-	27, // 44: node.v1.NodeService.ListPlugins:input_type -> node.v1.ListPluginsRequest
-	20, // 45: node.v1.NodeService.ListGarbage:input_type -> node.v1.ListGarbageRequest
-	33, // 46: node.v1.NodeService.GetPressure:input_type -> node.v1.GetPressureRequest
-	23, // 47: node.v1.NodeService.GetLogLevel:input_type -> node.v1.GetLogLevelRequest
-	25, // 48: node.v1.NodeService.SetLogLevel:input_type -> node.v1.SetLogLevelRequest
-	2,  // 49: node.v1.NodeService.GetNode:output_type -> node.v1.GetNodeResponse
-	11, // 50: node.v1.NodeService.WatchNode:output_type -> node.v1.WatchNodeResponse
-	19, // 51: node.v1.NodeService.ListCapabilities:output_type -> node.v1.ListCapabilitiesResponse
-	46, // 52: node.v1.NodeService.GetNodeConfig:output_type -> node.v1.GetNodeConfigResponse
-	7,  // 53: node.v1.NodeService.RotateSecretsKey:output_type -> node.v1.RotateSecretsKeyResponse
-	28, // 54: node.v1.NodeService.ListPlugins:output_type -> node.v1.ListPluginsResponse
-	21, // 55: node.v1.NodeService.ListGarbage:output_type -> node.v1.ListGarbageResponse
-	34, // 56: node.v1.NodeService.GetPressure:output_type -> node.v1.GetPressureResponse
-	24, // 57: node.v1.NodeService.GetLogLevel:output_type -> node.v1.GetLogLevelResponse
-	26, // 58: node.v1.NodeService.SetLogLevel:output_type -> node.v1.SetLogLevelResponse
-	49, // [49:59] is the sub-list for method output_type
-	39, // [39:49] is the sub-list for method input_type
-	39, // [39:39] is the sub-list for extension type_name
-	39, // [39:39] is the sub-list for extension extendee
-	0,  // [0:39] is the sub-list for field type_name
+	47, // 32: node.v1.CSIDriver.topology:type_name -> node.v1.CSIDriver.TopologyEntry
+	35, // 33: node.v1.ListSharesResponse.shares:type_name -> node.v1.Share
+	36, // 34: node.v1.ListSharesResponse.memory:type_name -> node.v1.NUMAMemory
+	38, // 35: node.v1.ListSharesResponse.devices:type_name -> node.v1.OfferedDevice
+	36, // 36: node.v1.Share.memory:type_name -> node.v1.NUMAMemory
+	37, // 37: node.v1.Share.devices:type_name -> node.v1.ShareDevices
+	41, // 38: node.v1.GetPressureResponse.signals:type_name -> node.v1.PressureSignal
+	43, // 39: node.v1.GetPressureResponse.pods:type_name -> node.v1.EvictionCandidate
+	48, // 40: node.v1.GetPressureResponse.measured_at:type_name -> google.protobuf.Timestamp
+	42, // 41: node.v1.PressureSignal.thresholds:type_name -> node.v1.PressureThreshold
+	50, // 42: node.v1.PressureThreshold.grace:type_name -> google.protobuf.Duration
+	48, // 43: node.v1.PressureThreshold.crossed_at:type_name -> google.protobuf.Timestamp
+	1,  // 44: node.v1.NodeService.GetNode:input_type -> node.v1.GetNodeRequest
+	10, // 45: node.v1.NodeService.WatchNode:input_type -> node.v1.WatchNodeRequest
+	17, // 46: node.v1.NodeService.ListCapabilities:input_type -> node.v1.ListCapabilitiesRequest
+	51, // 47: node.v1.NodeService.GetNodeConfig:input_type -> node.v1.GetNodeConfigRequest
+	6,  // 48: node.v1.NodeService.RotateSecretsKey:input_type -> node.v1.RotateSecretsKeyRequest
+	27, // 49: node.v1.NodeService.ListPlugins:input_type -> node.v1.ListPluginsRequest
+	33, // 50: node.v1.NodeService.ListShares:input_type -> node.v1.ListSharesRequest
+	20, // 51: node.v1.NodeService.ListGarbage:input_type -> node.v1.ListGarbageRequest
+	39, // 52: node.v1.NodeService.GetPressure:input_type -> node.v1.GetPressureRequest
+	23, // 53: node.v1.NodeService.GetLogLevel:input_type -> node.v1.GetLogLevelRequest
+	25, // 54: node.v1.NodeService.SetLogLevel:input_type -> node.v1.SetLogLevelRequest
+	2,  // 55: node.v1.NodeService.GetNode:output_type -> node.v1.GetNodeResponse
+	11, // 56: node.v1.NodeService.WatchNode:output_type -> node.v1.WatchNodeResponse
+	19, // 57: node.v1.NodeService.ListCapabilities:output_type -> node.v1.ListCapabilitiesResponse
+	52, // 58: node.v1.NodeService.GetNodeConfig:output_type -> node.v1.GetNodeConfigResponse
+	7,  // 59: node.v1.NodeService.RotateSecretsKey:output_type -> node.v1.RotateSecretsKeyResponse
+	28, // 60: node.v1.NodeService.ListPlugins:output_type -> node.v1.ListPluginsResponse
+	34, // 61: node.v1.NodeService.ListShares:output_type -> node.v1.ListSharesResponse
+	21, // 62: node.v1.NodeService.ListGarbage:output_type -> node.v1.ListGarbageResponse
+	40, // 63: node.v1.NodeService.GetPressure:output_type -> node.v1.GetPressureResponse
+	24, // 64: node.v1.NodeService.GetLogLevel:output_type -> node.v1.GetLogLevelResponse
+	26, // 65: node.v1.NodeService.SetLogLevel:output_type -> node.v1.SetLogLevelResponse
+	55, // [55:66] is the sub-list for method output_type
+	44, // [44:55] is the sub-list for method input_type
+	44, // [44:44] is the sub-list for extension type_name
+	44, // [44:44] is the sub-list for extension extendee
+	0,  // [0:44] is the sub-list for field type_name
 }
 
 func init() { file_node_v1_node_proto_init() }
@@ -3091,7 +3536,7 @@ func file_node_v1_node_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_node_v1_node_proto_rawDesc), len(file_node_v1_node_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   41,
+			NumMessages:   47,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

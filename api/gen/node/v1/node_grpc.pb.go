@@ -25,6 +25,7 @@ const (
 	NodeService_GetNodeConfig_FullMethodName    = "/node.v1.NodeService/GetNodeConfig"
 	NodeService_RotateSecretsKey_FullMethodName = "/node.v1.NodeService/RotateSecretsKey"
 	NodeService_ListPlugins_FullMethodName      = "/node.v1.NodeService/ListPlugins"
+	NodeService_ListShares_FullMethodName       = "/node.v1.NodeService/ListShares"
 	NodeService_ListGarbage_FullMethodName      = "/node.v1.NodeService/ListGarbage"
 	NodeService_GetPressure_FullMethodName      = "/node.v1.NodeService/GetPressure"
 	NodeService_GetLogLevel_FullMethodName      = "/node.v1.NodeService/GetLogLevel"
@@ -53,6 +54,9 @@ type NodeServiceClient interface {
 	RotateSecretsKey(ctx context.Context, in *RotateSecretsKeyRequest, opts ...grpc.CallOption) (*RotateSecretsKeyResponse, error)
 	// ListPlugins returns the plugins that register in the node's plugin directory, and the answers that they got.
 	ListPlugins(ctx context.Context, in *ListPluginsRequest, opts ...grpc.CallOption) (*ListPluginsResponse, error)
+	// ListShares returns what belongs to single containers: exclusive CPUs, memory of chosen NUMA nodes and devices. It also
+	// returns all of it that the node gives away.
+	ListShares(ctx context.Context, in *ListSharesRequest, opts ...grpc.CallOption) (*ListSharesResponse, error)
 	// ListGarbage returns what has no use on this machine any more: what the next round removes, and what stays for now, each
 	// with its reason.
 	ListGarbage(ctx context.Context, in *ListGarbageRequest, opts ...grpc.CallOption) (*ListGarbageResponse, error)
@@ -142,6 +146,16 @@ func (c *nodeServiceClient) ListPlugins(ctx context.Context, in *ListPluginsRequ
 	return out, nil
 }
 
+func (c *nodeServiceClient) ListShares(ctx context.Context, in *ListSharesRequest, opts ...grpc.CallOption) (*ListSharesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListSharesResponse)
+	err := c.cc.Invoke(ctx, NodeService_ListShares_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *nodeServiceClient) ListGarbage(ctx context.Context, in *ListGarbageRequest, opts ...grpc.CallOption) (*ListGarbageResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListGarbageResponse)
@@ -204,6 +218,9 @@ type NodeServiceServer interface {
 	RotateSecretsKey(context.Context, *RotateSecretsKeyRequest) (*RotateSecretsKeyResponse, error)
 	// ListPlugins returns the plugins that register in the node's plugin directory, and the answers that they got.
 	ListPlugins(context.Context, *ListPluginsRequest) (*ListPluginsResponse, error)
+	// ListShares returns what belongs to single containers: exclusive CPUs, memory of chosen NUMA nodes and devices. It also
+	// returns all of it that the node gives away.
+	ListShares(context.Context, *ListSharesRequest) (*ListSharesResponse, error)
 	// ListGarbage returns what has no use on this machine any more: what the next round removes, and what stays for now, each
 	// with its reason.
 	ListGarbage(context.Context, *ListGarbageRequest) (*ListGarbageResponse, error)
@@ -241,6 +258,9 @@ func (UnimplementedNodeServiceServer) RotateSecretsKey(context.Context, *RotateS
 }
 func (UnimplementedNodeServiceServer) ListPlugins(context.Context, *ListPluginsRequest) (*ListPluginsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListPlugins not implemented")
+}
+func (UnimplementedNodeServiceServer) ListShares(context.Context, *ListSharesRequest) (*ListSharesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListShares not implemented")
 }
 func (UnimplementedNodeServiceServer) ListGarbage(context.Context, *ListGarbageRequest) (*ListGarbageResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListGarbage not implemented")
@@ -376,6 +396,24 @@ func _NodeService_ListPlugins_Handler(srv interface{}, ctx context.Context, dec 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _NodeService_ListShares_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListSharesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(NodeServiceServer).ListShares(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: NodeService_ListShares_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(NodeServiceServer).ListShares(ctx, req.(*ListSharesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _NodeService_ListGarbage_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ListGarbageRequest)
 	if err := dec(in); err != nil {
@@ -474,6 +512,10 @@ var NodeService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListPlugins",
 			Handler:    _NodeService_ListPlugins_Handler,
+		},
+		{
+			MethodName: "ListShares",
+			Handler:    _NodeService_ListShares_Handler,
 		},
 		{
 			MethodName: "ListGarbage",
