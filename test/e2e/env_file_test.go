@@ -1,6 +1,9 @@
 package e2e
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -72,4 +75,54 @@ func TestVariablesComeFromFiles(t *testing.T) {
 	}
 	n.deletePod("lacking", "")
 	n.deletePod("broken", "")
+}
+
+func TestHostileFilesOfVariables(t *testing.T) {
+	claim.Shows(t, "Identity and environment",
+		"a file of variables is looked for in its volume alone, whatever links lead out of it; one that is too large or no file, or has too long a line, keeps its container waiting with the reason")
+	n := start(t)
+	outside := filepath.Join(t.TempDir(), "env")
+	if err := os.WriteFile(outside, []byte("K='of the host'\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	files := []struct{ name, makes, wrong string }{
+		{"good", `echo "K='of the pod'" >good`, ""},
+		{"away", "ln -s " + outside + " away", "no such file or directory"},
+		{"up", "ln -s ../../../../../../../../../../.." + outside + " up", "no such file or directory"},
+		{"round", "ln -s round round", "too many levels of symbolic links"},
+		{"pipe", "mkfifo pipe", "it is no regular file"},
+		{"device", "ln -s /dev/zero device", "no such file or directory"},
+		{"long", `printf "A='%0100000d'\nK='v'\n" 0 >long`, "line 1: bufio.Scanner: token too long"},
+		{"large", `yes "# so much" | head -c 5000000 >large; echo "K='v'" >>large`, "it has more than 4194304 bytes"},
+	}
+	var makes, containers strings.Builder
+	for _, f := range files {
+		makes.WriteString(f.makes + "; ")
+		fmt.Fprintf(&containers, "  - name: %s\n    image: nodal.test/busybox:1\n    command: [sh, -c, 'echo \"${K-unset}\"; exec sleep 1000']\n"+
+			"    env: [{name: K, valueFrom: {fileKeyRef: {volumeName: shared, path: %[1]s, key: K}}}]\n", f.name)
+	}
+	n.apply(fmt.Sprintf(`apiVersion: v1
+kind: Pod
+metadata: {name: hostile}
+spec:
+  terminationGracePeriodSeconds: 1
+  volumes: [{name: shared, emptyDir: {}}]
+  initContainers:
+  - {name: writes, image: "nodal.test/busybox:1", command: [sh, -c, %q], workingDir: /shared, volumeMounts: [{name: shared, mountPath: /shared}]}
+  containers:
+%s`, makes.String(), containers.String()))
+	n.wait("hostile", "the fate of each container", func(p *corev1.Pod) bool {
+		for _, f := range files {
+			state := containerStatus(p, f.name).State
+			waits := state.Waiting != nil && state.Waiting.Reason == "CreateContainerConfigError" && strings.Contains(state.Waiting.Message, f.wrong)
+			if f.wrong != "" && !waits || f.wrong == "" && state.Running == nil {
+				return false
+			}
+		}
+		return true
+	})
+	n.eventually("the variable of the file that is sound", func() bool {
+		return n.curl("/containerLogs/default/hostile/good").body == "of the pod\n"
+	})
+	n.deletePod("hostile", "")
 }

@@ -105,6 +105,51 @@ func TestSidecarsOfAPodThatAProbeEnds(t *testing.T) {
 	n.deletePod("rules", "")
 }
 
+func TestASidecarThatFailsItsLivenessProbeIsRestartedAlone(t *testing.T) {
+	claim.Shows(t, "Pod lifecycle",
+		"a sidecar that fails its liveness probe is restarted alone; its startup probe comes before its other probes again, and the pod is ready with it")
+	n := start(t)
+	const probe = "{periodSeconds: 1, timeoutSeconds: 60, failureThreshold: %d, exec: {command: [sh, -c, %q]}}"
+	early := "[ -e /story/started ] || " + says("early") + "; "
+	ill := n.hooked("ill", "terminationGracePeriodSeconds: 5").
+		list("initContainers").
+		runs("first", onTerm("first ends")+"rm -f /story/started /story/ill; "+says("first")+"; "+loop, "restartPolicy: Always",
+			"startupProbe: "+fmt.Sprintf(probe, 1000, "[ -e /story/begun ] && touch /story/started && "+says("begun")),
+			"livenessProbe: "+fmt.Sprintf(probe, 1, early+"[ ! -e /story/ill ]"),
+			"readinessProbe: "+fmt.Sprintf(probe, 1, early+"true")).
+		runs("setup", says("setup")).
+		runs("second", says("second")+"; "+loop, "restartPolicy: Always").
+		list("containers").
+		runs("main", says("main")+"; "+loop).
+		apply()
+	ill.tells("first")
+	ill.lets("begun")
+	before := n.waitRunning("ill")
+	ill.tells("main")
+	if err := os.Remove(filepath.Join(ill.dir, "begun")); err != nil { // the next run begins when it is there again
+		t.Fatal(err)
+	}
+	ill.lets("ill")
+	during := n.wait("ill", "the sidecar's next run", func(p *corev1.Pod) bool {
+		s := containerStatus(p, "first")
+		return s.RestartCount == 1 && s.State.Running != nil
+	})
+	s := containerStatus(during, "first")
+	if s.Ready || *s.Started || ready(during) || condition(during, corev1.PodInitialized) != corev1.ConditionTrue || during.Status.Phase != corev1.PodRunning {
+		t.Errorf("before its startup probe has succeeded the pod is %+v, want it running, initialised and not ready", during.Status)
+	}
+	ill.tells("first, begun, setup, second, main, first ends, first")
+	ill.lets("begun")
+	after := n.wait("ill", "the pod ready again", func(p *corev1.Pod) bool { return ready(p) && containerStatus(p, "first").Ready })
+	for _, name := range []string{"setup", "second", "main"} {
+		was, is := containerStatus(before, name), containerStatus(after, name)
+		if is.RestartCount != 0 || is.ContainerID != was.ContainerID {
+			t.Errorf("%s was %+v and is %+v, want the same run", name, was, is)
+		}
+	}
+	ill.wantStory("first, begun, setup, second, main, first ends, first, begun")
+}
+
 func TestContainerPolicyOverridesThePods(t *testing.T) {
 	claim.Shows(t, "Containers", "a container's own restart policy overrides the pod's")
 	n := start(t)
