@@ -87,7 +87,7 @@ func Flags(fs *pflag.FlagSet, o *Options) {
 	fs.IntVar(&o.Ended.Node, "maximum-dead-containers", usual.Node, "`number` of such runs that are kept on the node; below 0 for no limit")
 	fs.StringVar(&o.ImportLimit, "image-import-limit", "", "`bytes` that the layers of one imported image may unpack to, such as 20Gi (default: what the disk has)")
 	fs.StringVar(&o.LogBudget, "container-log-budget", defaultLogBudget, "`amount` of disk for the logs of all containers, those of deleted pods and earlier runs included: bytes, a share of the file system, or the less of both; 0 keeps no logs of deleted pods")
-	fs.StringToStringVar(&o.NodeLabels, "node-labels", nil, "`labels` of the node, key=value joined by commas, matched by node selectors and affinity")
+	fs.Var(labelsFlag{&o.NodeLabels}, "node-labels", "`labels` of the node, key=value joined by commas, matched by node selectors and affinity")
 	fs.StringVar(&o.NodeLabelsFile, "node-labels-file", "", "`file` of labels of the node, one key=value a line, which is read again when it changes; those of --node-labels win")
 	fs.StringVar(&o.Kubeconfig, "kubeconfig", "", "kubeconfig `file` for the API server of the cluster (default: none; the node runs on its own)")
 	fs.StringVar(&o.Bootstrap, "bootstrap-kubeconfig", "", "kubeconfig `file` with a credential that may request a client certificate; used when --kubeconfig does not exist or its certificate has expired")

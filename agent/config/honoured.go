@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	logsapi "k8s.io/component-base/logs/api/v1"
 	kubelet "k8s.io/kubelet/config/v1beta1"
 
 	"nodal/node/health"
@@ -33,7 +34,7 @@ func Unhonoured(c *Config) []Unmet {
 	}
 	for path, v := range fields(&c.given.options.Kubelet) {
 		at := slices.IndexFunc(idle, func(s idleSetting) bool { return s.field == path })
-		if at >= 0 && !reflect.DeepEqual(v.Interface(), defaults[path]) {
+		if at >= 0 && !same(v.Interface(), defaults[path]) {
 			all = append(all, Unmet{path, idle[at].means})
 		}
 	}
@@ -53,6 +54,14 @@ func Unhonoured(c *Config) []Unmet {
 	all = append(all, unchosenSuites(&c.given.options.Kubelet)...)
 	slices.SortFunc(all, func(a, b Unmet) int { return strings.Compare(a.Setting, b.Setting) })
 	return all
+}
+
+// same reports whether two values of a field mean the same. A file may give the interval of flushes as a number.
+func same(a, b any) bool {
+	if d, ok := a.(logsapi.TimeOrMetaDuration); ok {
+		return d.Duration == b.(logsapi.TimeOrMetaDuration).Duration
+	}
+	return reflect.DeepEqual(a, b)
 }
 
 // forMembers returns the settings that need a cluster.

@@ -5,7 +5,33 @@ import (
 	"maps"
 	"os"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/labels"
 )
+
+// labelsFlag takes labels as upstream's --node-labels does: a name alone is a label without a value, and nothing
+// between two commas is no label. k3s gives nothing at all where a node has no labels.
+type labelsFlag struct{ into *map[string]string }
+
+func (f labelsFlag) Set(text string) error {
+	for item := range items(text) {
+		key, value, _ := strings.Cut(item, "=")
+		if *f.into == nil {
+			*f.into = map[string]string{}
+		}
+		(*f.into)[strings.TrimSpace(key)] = strings.TrimSpace(value)
+	}
+	return nil
+}
+
+func (f labelsFlag) String() string {
+	if f.into == nil {
+		return ""
+	}
+	return labels.Set(*f.into).String()
+}
+
+func (labelsFlag) Type() string { return "labels" }
 
 // readLabels reads a file of labels: key=value, one a line. Empty lines and those that begin with # are left out.
 func readLabels(file string) (map[string]string, error) {

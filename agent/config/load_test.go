@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"maps"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -410,5 +411,26 @@ func TestTextsInsteadOfANode(t *testing.T) {
 		if _, err := Load(tc.args); !errors.Is(err, tc.want) {
 			t.Errorf("Load(%q) = %v, want %v", tc.args, err, tc.want)
 		}
+	}
+}
+
+func TestLabelsOnTheCommandLineAreReadAsUpstreamReadsThem(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		args []string
+		want map[string]string
+	}{
+		{"some", []string{"--node-labels=rack=r1,zone=a"}, map[string]string{"rack": "r1", "zone": "a"}},
+		{"none at all", []string{"--node-labels="}, nil},
+		{"a name alone", []string{"--node-labels=example.com/worker"}, map[string]string{"example.com/worker": ""}},
+		{"spaces, and a comma too many", []string{"--node-labels= rack = r1 ,, zone=a,"}, map[string]string{"rack": "r1", "zone": "a"}},
+		{"the flag twice", []string{"--node-labels=rack=r1,zone=a", "--node-labels=zone=b"}, map[string]string{"rack": "r1", "zone": "b"}},
+	} {
+		if got := load(t, c.args...).Node.Labels; !maps.Equal(got, c.want) {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+	if got := load(t, "--node-labels=zone=a,rack=r1").given.commandLine["node-labels"]; got != "rack=r1,zone=a" {
+		t.Errorf("the flag is shown as %q, want sorted labels", got)
 	}
 }
