@@ -132,7 +132,7 @@ func TestEveryKubeletPathThatChangesSomethingIsAudited(t *testing.T) {
 			continue
 		}
 		path := strings.NewReplacer("{namespace}", "ns1", "{pod}", "n1", "{uid}", "u1", "{container}", "main").Replace(r.pattern)
-		n.do(t, r.method, path+"?command=id", "")
+		n.do(t, r.method, path+"?command=id&container=main", "")
 		received, done := file.pair(t)
 		kind := "Node"
 		if strings.Contains(r.pattern, "{pod}") {

@@ -2,7 +2,8 @@
 // there into answers. It holds no pod logic and opens no listener.
 //
 //	gRPC ──────────────────────┐
-//	/v1 ─── rest ─── inproc ───┴─▶ rights ─▶ errors ─▶ trace ─▶ services ─┐
+//	/api ── kube ──┐           │
+//	/v1 ─── rest ──┴─ inproc ──┴─▶ rights ─▶ errors ─▶ trace ─▶ services ─┐
 //	/pods, /exec ... ─▶ rights ─▶ kubeletapi ─────────────────────────────┤
 //	                                           intake ◀── change ─────────┤
 //	                                           store  ◀── read, watch ────┘
@@ -15,7 +16,7 @@
 //	auth        who calls, and with which right    listen      connections, before any request
 //	wire        bodies, answers and error codes    trace       requests as parts of traces
 //	metrics     counts as Prometheus reads them    dashboard   the page and its sessions
-//	audit       which callers did what
+//	audit       which callers did what             kube        the Kubernetes API, for kubectl
 //
 // Here are the services, one in a file: manifests.go, pods.go, logs.go, exec.go, events.go,
 // images.go, stats.go, node_info.go, audit_entries.go. objects_any.go serves every kind of the table

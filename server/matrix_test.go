@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"os"
@@ -11,6 +12,7 @@ import (
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/server/auth"
+	"nodal/server/kube"
 	"nodal/server/method"
 )
 
@@ -44,12 +46,41 @@ func (w *world) askAll(t *testing.T, callers []caller) {
 		t.Run(c.name, func(t *testing.T) {
 			for _, d := range w.doors(t, c) {
 				for _, line := range w.table {
-					if !d.takes(line) {
+					if !d.takes(line) || line.kube {
 						continue
 					}
 					for _, namespace := range c.tries() {
 						w.check(t, c, d, trial{line, namespace})
 						asked++
+					}
+				}
+			}
+		})
+	}
+	t.Logf("%d requests", asked)
+}
+
+// TestTheMatrixOfTheKubernetesAPI asks for each path of the Kubernetes API as each caller through one door. What the
+// log has to say of the calls behind them is checked in the matrix of those.
+func TestTheMatrixOfTheKubernetesAPI(t *testing.T) {
+	w := newWorld(t, nil)
+	asked := 0
+	for _, c := range w.callers(t) {
+		t.Run(c.name, func(t *testing.T) {
+			at := slices.IndexFunc(w.doors(t, c), func(d door) bool { return d.listener == "full" && !d.rpc })
+			if at < 0 {
+				return
+			}
+			d := w.doors(t, c)[at]
+			for _, line := range w.table {
+				if !line.kube || !d.takes(line) {
+					continue
+				}
+				for _, namespace := range c.tries() {
+					r := trial{line, namespace}
+					asked++
+					if want, got := verdictOf(c, d, r), d.ask(t, r); got.verdict() != want {
+						t.Errorf("%s %s as %s by %s: %s (%s), want %s", r.verb, r.target(), c.name, d.name, got.verdict(), got, want)
 					}
 				}
 			}
@@ -65,6 +96,7 @@ type declared struct {
 	method, kind             string // of gRPC, and what it is about; empty for a path of the kubelet
 	pattern                  string // the path, or of a call the one by which it is known
 	stream                   bool
+	kube                     bool // a path of the Kubernetes API: its calls leave entries of their own
 }
 
 // trial is one line, asked for in a namespace.
@@ -87,6 +119,10 @@ func readTable(t *testing.T) (all []declared) {
 			serving[p.Verb+" "+p.Pattern] = m
 		}
 	}
+	kubernetes := map[string]string{}
+	for _, k := range kube.Routes(nil) {
+		kubernetes[k.Method+" "+k.Pattern] = k.Calls
+	}
 	for line := range strings.Lines(string(text)) {
 		f := strings.Fields(line)
 		if len(f) != 5 {
@@ -100,7 +136,9 @@ func readTable(t *testing.T) (all []declared) {
 		if m.Name == nodev1.PodsService_ListPodsText_FullMethodName { // it has no path of its own
 			pattern = "/v1/pods"
 		}
-		all = append(all, declared{f[0], f[1], f[2], f[3], strings.Split(f[4], ","), m.Name, m.Kind, pattern, m.Stream})
+		calls, isKube := kubernetes[f[0]+" "+f[1]]
+		isKube = isKube || kube.IsSubresource(f[1])
+		all = append(all, declared{f[0], f[1], f[2], f[3], strings.Split(f[4], ","), cmp.Or(m.Name, calls), m.Kind, pattern, m.Stream, isKube})
 	}
 	return append(all, undeclared(all)...)
 }
@@ -118,7 +156,7 @@ func undeclared(table []declared) (more []declared) {
 		seen[d.path] = true
 		for _, verb := range []string{"GET", "POST", "PUT", "DELETE", "PATCH"} {
 			if !listed[verb+d.path] {
-				more = append(more, declared{verb: verb, path: d.path})
+				more = append(more, declared{verb: verb, path: d.path, kube: d.kube})
 			}
 		}
 	}
@@ -190,8 +228,12 @@ func (r trial) names() bool { return r.verb == "gRPC" || strings.Contains(r.path
 
 // target returns the path with names in place of the parameters.
 func (r trial) target() string {
+	path := r.path
+	if r.kube && (strings.HasSuffix(path, "/exec") || strings.HasSuffix(path, "/attach")) {
+		path += "?container=main"
+	}
 	return strings.NewReplacer("{namespace}", r.namespace, "{pod}", "web", "{name}", "web", "{container}", "main", "{uid}", "u1",
-		"{kind}", "configmaps", "{profile}", "heap", "{check}", "ping", "{serial}", "1f").Replace(r.path)
+		"{kind}", "configmaps", "{profile}", "heap", "{check}", "ping", "{serial}", "1f").Replace(path)
 }
 
 // check makes one request, and holds its answer and its entries to what they have to be.

@@ -9,10 +9,12 @@ import (
 	"strings"
 
 	"github.com/go-chi/chi/v5"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"nodal/server/auth"
+	"nodal/server/kube"
 	"nodal/server/kubeletapi"
 	"nodal/server/method"
 	"nodal/server/metrics"
@@ -39,18 +41,22 @@ type route struct {
 }
 
 // routes returns everything that is served over HTTP, sorted by pattern and method: the
-// kubelet's own paths, and those of the API's protos. For the latter the interceptors check
-// the rights, as for gRPC.
+// kubelet's own paths, those of the Kubernetes API, and those of the API's protos. For the last two the interceptors of
+// the connection check the rights, as for gRPC.
 func routes(
-	r *rest.Handlers, own []kubeletapi.Route, api []method.Method, a *auth.Authenticator, limits wire.BodyLimits,
+	r *rest.Handlers, own []kubeletapi.Route, api []method.Method, local grpc.ClientConnInterface, a *auth.Authenticator, limits wire.BodyLimits,
 ) ([]route, error) {
-	var table []route
+	table := kubernetes(local, api, a, limits)
 	for _, k := range own {
 		audited := a.Audited(k.Right, k.Handler)
 		if k.Body { // the audit log identifies the command in it
 			audited = wire.ReadBody(limits, audited)
 		}
-		table = append(table, route{k.Method, k.Pattern, k.Right, k.Scope, k.On, a.Kubelet(auth.Terms{Verb: k.Right, Scope: k.Scope}, audited)})
+		terms := auth.Terms{Verb: k.Right, Scope: k.Scope}
+		table = append(table, route{k.Method, k.Pattern, k.Right, k.Scope, k.On, a.Kubelet(terms, audited)})
+		if path := kube.SubresourcePath(k.Pattern); path != "" {
+			table = append(table, route{k.Method, path, k.Right, k.Scope, k.On, a.Kubelet(terms, kube.Subresource(local, audited))})
+		}
 	}
 	for _, m := range api {
 		for _, p := range m.Paths {
@@ -66,6 +72,33 @@ func routes(
 		return cmp.Or(cmp.Compare(a.pattern, b.pattern), cmp.Compare(a.method, b.method))
 	})
 	return table, nil
+}
+
+// kubernetes returns the paths of the Kubernetes API, except those of containers' logs and streams.
+func kubernetes(local grpc.ClientConnInterface, api []method.Method, a *auth.Authenticator, limits wire.BodyLimits) (table []route) {
+	limits.Types = kube.BodyTypes
+	open := auth.Terms{Verb: auth.Read, Scope: auth.Everyone}
+	for _, k := range kube.Routes(local) {
+		var handler http.Handler = k.Handler
+		if k.Body {
+			handler = wire.ReadBody(limits, handler)
+		}
+		at := slices.IndexFunc(api, func(m method.Method) bool { return m.Name == k.Calls })
+		if at < 0 {
+			guarded := a.Kubelet(open, a.Audited(auth.Read, handler))
+			table = append(table, route{k.Method, k.Pattern, open.Verb, open.Scope, method.Full, guarded})
+			continue
+		}
+		terms := auth.Terms{Verb: api[at].Right, Scope: cmp.Or(k.Scope, api[at].Scope)}
+		guarded := a.Before(terms, k.Calls, handler, kube.Refuse)
+		table = append(table, route{k.Method, k.Pattern, terms.Verb, terms.Scope, method.Full, guarded})
+	}
+	return table
+}
+
+// debugging reports whether a path is one of upstream's debugging handlers, or leads to one.
+func (rt route) debugging() bool {
+	return kubeletapi.IsDebugging(rt.pattern) || kube.IsSubresource(rt.pattern)
 }
 
 // router serves the table.
@@ -91,7 +124,7 @@ func (r router) serve(kind method.Listeners) http.Handler {
 	}
 	var served []route
 	for _, rt := range r.table {
-		if rt.on&kind == 0 || noDebugging && kubeletapi.IsDebugging(rt.pattern) {
+		if rt.on&kind == 0 || noDebugging && rt.debugging() {
 			continue
 		}
 		served = append(served, rt)
@@ -151,7 +184,7 @@ func notFound(w http.ResponseWriter, r *http.Request) {
 // methodNotAllowed names the allowed methods in the header Allow, as HTTP demands.
 func methodNotAllowed(mux *chi.Mux, w http.ResponseWriter, r *http.Request) {
 	var allowed []string
-	for _, method := range []string{"DELETE", "GET", "POST", "PUT"} {
+	for _, method := range []string{"DELETE", "GET", "PATCH", "POST", "PUT"} {
 		if mux.Match(chi.NewRouteContext(), method, r.URL.Path) {
 			allowed = append(allowed, method)
 			w.Header().Add("Allow", method)

@@ -15,6 +15,7 @@ import (
 
 	"nodal/server/auth"
 	"nodal/server/inproc"
+	"nodal/server/kube"
 	"nodal/server/kubeletapi"
 	"nodal/server/method"
 	"nodal/server/metrics"
@@ -52,7 +53,7 @@ func newArrivals(tb testing.TB) *arrivals {
 	for i, k := range own {
 		own[i].Handler = func(http.ResponseWriter, *http.Request) { a.note(k.Method+" "+k.Pattern, k.Right, k.On) }
 	}
-	if a.table, err = routes(handlers, own, api, guard, wire.BodyLimits{Bytes: 4 << 10, Timeout: time.Minute}); err != nil {
+	if a.table, err = routes(handlers, own, api, a.local(api, guard), guard, wire.BodyLimits{Bytes: 4 << 10, Timeout: time.Minute}); err != nil {
 		tb.Fatal(err)
 	}
 	front := Front{Auth: guard, Requests: metrics.NewAgent("node1", 0, nil)}
@@ -152,7 +153,8 @@ func FuzzRoutes(f *testing.F) {
 				t.Errorf("%q %q came to %s and matches no pattern", verb, target, s.name)
 			}
 			for _, route := range at {
-				if route.right != s.right {
+				looksFirst := s.right == auth.Read && kube.Serves(route.method+" "+route.pattern)
+				if route.right != s.right && !looksFirst {
 					t.Errorf("%q %q came to %s, with right %q, and matches %s, with right %q",
 						verb, target, s.name, s.right, route.pattern, route.right)
 				}

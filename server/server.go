@@ -67,7 +67,7 @@ func New(cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("set up REST: %w", err)
 	}
 	own := kubeletapi.Routes(cfg.kubelet(services.pods, services.logs.runs))
-	table, err := routes(handlers, own, api, cfg.Front.Auth, cfg.Front.Limits.body())
+	table, err := routes(handlers, own, api, s.local, cfg.Front.Auth, cfg.Front.Limits.body())
 	if err != nil {
 		return nil, fmt.Errorf("set up routes: %w", err)
 	}

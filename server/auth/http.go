@@ -80,11 +80,20 @@ func requestEvidence(r *http.Request) evidence {
 // interceptors, which guard the method itself, run after that. A request without a body is
 // left to them.
 func (a *Authenticator) BeforeBody(terms Terms, method string, next http.Handler, refuse func(http.ResponseWriter, error)) http.Handler {
+	before := a.Before(terms, method, next, refuse)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body == nil || r.Body == http.NoBody {
 			next.ServeHTTP(w, r)
 			return
 		}
+		before.ServeHTTP(w, r)
+	})
+}
+
+// Before refuses a request whose caller may not call method. What the path names is all that is judged here: the
+// interceptors judge what the method is then asked.
+func (a *Authenticator) Before(terms Terms, method string, next http.Handler, refuse func(http.ResponseWriter, error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		err := a.permit(r.Context(), terms.Verb, apiAccesses(terms.Verb))
 		// A path that names no namespace may have it in its query, which the method reads.
 		if namespace := r.PathValue("namespace"); err == nil && (namespace != "" || terms.Scope == WholeNode) {

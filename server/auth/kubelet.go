@@ -40,7 +40,7 @@ func accesses(verb Verb, r *http.Request) []Access {
 // read slowly, and a profile, whose client says how long.
 func lasts(verb Verb, r *http.Request) bool {
 	first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
-	return verb == Exec || first == "containerLogs" || first == "logs" || first == "debug"
+	return verb == Exec || first == "containerLogs" || first == "api" && strings.HasSuffix(r.URL.Path, "/log") || first == "logs" || first == "debug"
 }
 
 func apiVerb(method string) string {

@@ -28,6 +28,7 @@ var bodyTypes = []string{
 type BodyLimits struct {
 	Bytes   int
 	Timeout time.Duration // until it has arrived
+	Types   []string      // content types beside those of manifests
 }
 
 // ReadBody reads the whole body, within the limits, before the handler runs. A client that sends
@@ -40,7 +41,7 @@ func ReadBody(limits BodyLimits, next http.Handler) http.Handler {
 		}
 		// Not every kind of connection has deadlines. The size is bounded in any case.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(limits.Timeout))
-		if err := bodyType(r); err != nil {
+		if err := bodyType(r, limits.Types); err != nil {
 			refuseBody(w, http.StatusUnsupportedMediaType, codes.InvalidArgument, err)
 			return
 		}
@@ -63,7 +64,7 @@ func ReadBody(limits BodyLimits, next http.Handler) http.Handler {
 	})
 }
 
-func bodyType(r *http.Request) error {
+func bodyType(r *http.Request, more []string) error {
 	for _, coding := range r.Header.Values("Content-Encoding") {
 		if coding != "" && !strings.EqualFold(coding, "identity") {
 			return fmt.Errorf("content encoding %q: not supported; send the body as it is, without Content-Encoding", coding)
@@ -74,8 +75,8 @@ func bodyType(r *http.Request) error {
 		return nil
 	}
 	kind, _, err := mime.ParseMediaType(header)
-	if err != nil || !slices.Contains(bodyTypes, kind) {
-		return fmt.Errorf("content type %q: not supported; use one of %v", header, bodyTypes)
+	if known := slices.Concat(bodyTypes, more); err != nil || !slices.Contains(known, kind) {
+		return fmt.Errorf("content type %q: not supported; use one of %v", header, known)
 	}
 	return nil
 }

@@ -42,6 +42,7 @@ var rules = []rule{
 	{"server/runs", []string{"node", "server/wire"}, "services and kubelet paths ask it which run is meant, so it can know neither", nil},
 	{"server/rest", []string{"api/gen", "node", "server/method", "server/trace", "server/wire"}, "REST is the API's calls over HTTP: it reaches no service but through them", []string{"node/store", "node/intake"}},
 	{"server/kubeletapi", []string{"node", "openapi", "server/auth", "server/method", "server/metrics", "server/runs", "server/stream", "server/trace", "server/wire"}, "the kubelet's own paths show and connect; they change nothing and know no service of the API", []string{"node/intake"}},
+	{"server/kube", []string{"api/gen", "node", "server/auth", "server/wire"}, "kubectl is one more client: all it does is calls of the node API", []string{"node/store", "node/intake"}},
 	{"server/inproc", nil, "a connection carries any call", nil},
 	{"server/listen", []string{"server/auth"}, "connections are sorted before anything is known of the request", nil},
 	{"server/metrics", []string{"node"}, "metrics are text made of counts, which their owners hand in", nil},

@@ -33,6 +33,6 @@ func Areas() []string {
 	return []string{
 		"Ways in", "Pod lifecycle", "Containers", "Probes", "Identity and environment", "Security", "Resources",
 		"ConfigMaps and Secrets", "Volumes", "Images", "Logs", "Exec", "Status and events", "Stats and metrics", "Deletion",
-		"Admission", "Plugins", "CSI", "Devices", "Restarts and faults", "In a cluster", "In a fleet", "Access",
+		"Admission", "Plugins", "CSI", "Devices", "Restarts and faults", "Kubernetes API", "In a cluster", "In a fleet", "Access",
 	}
 }

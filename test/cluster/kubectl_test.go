@@ -176,7 +176,7 @@ func (w *world) streams() {
 	if err := w.command(w.t.Context(), "exec", web, "--", "sh", "-c", "exit 7").Run(); err == nil || err.(*exec.ExitError).ExitCode() != 7 {
 		w.t.Errorf("a command that ended with 7 is %v", err)
 	}
-	w.attached(agent)
+	attached(w.t, w.command, agent)
 
 	there, back := w.File("there"), w.File("back")
 	must(w.t, os.WriteFile(there, []byte(strings.Repeat("x", 1<<20)), 0o600))
@@ -185,7 +185,7 @@ func (w *world) streams() {
 	if got, err := os.ReadFile(back); err != nil || len(got) != 1<<20 {
 		w.t.Errorf("cp there and back leaves %d bytes, %v", len(got), err)
 	}
-	w.forwarded(web)
+	forwarded(w.t, w.command, web)
 
 	w.kubectl("debug", web, "--image=nodal.test/busybox:1", "--container=look", "--target=main", "--attach=false", "--", "sh", "-c", "echo looked; pidof httpd")
 	w.eventually("the debug container's word", func() bool {
@@ -210,49 +210,49 @@ func (w *world) untranslated() {
 }
 
 // attached exchanges text with a container that echoes its input.
-func (w *world) attached(name string) {
-	w.t.Helper()
-	ctx, cancel := context.WithCancel(w.t.Context())
+func attached(t *testing.T, kubectl func(context.Context, ...string) *exec.Cmd, name string) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	cmd := w.command(ctx, "attach", "-i", name, "-c", "main")
+	cmd := kubectl(ctx, "attach", "-i", name, "-c", "main")
 	in, err := cmd.StdinPipe()
-	must(w.t, err)
+	must(t, err)
 	out, err := cmd.StdoutPipe()
-	must(w.t, err)
-	must(w.t, cmd.Start())
+	must(t, err)
+	must(t, cmd.Start())
 	_, err = io.WriteString(in, "hello\n")
-	must(w.t, err)
+	must(t, err)
 	if got, err := bufio.NewReader(out).ReadString('\n'); got != "hello\n" {
-		w.t.Errorf("attach answers %q, %v", got, err)
+		t.Errorf("attach answers %q, %v", got, err)
 	}
 	cancel()
 	cmd.Wait() // it was killed
 }
 
 // forwarded reads from a container's server through a forwarded port of this machine.
-func (w *world) forwarded(name string) {
-	w.t.Helper()
-	ctx, cancel := context.WithCancel(w.t.Context())
+func forwarded(t *testing.T, kubectl func(context.Context, ...string) *exec.Cmd, name string) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	cmd := w.command(ctx, "port-forward", name, ":8080")
+	cmd := kubectl(ctx, "port-forward", name, ":8080")
 	out, err := cmd.StdoutPipe()
-	must(w.t, err)
-	must(w.t, cmd.Start())
+	must(t, err)
+	must(t, cmd.Start())
 	line, err := bufio.NewReader(out).ReadString('\n')
-	must(w.t, err)
+	must(t, err)
 	found := regexp.MustCompile(`127\.0\.0\.1:(\d+)`).FindStringSubmatch(line)
 	if found == nil {
-		w.t.Fatalf("port-forward says %q", line)
+		t.Fatalf("port-forward says %q", line)
 	}
 	for range 2 { // each over a connection of its own
 		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // no proxy, no shared connection
 		answer, err := client.Get("http://127.0.0.1:" + found[1] + "/index.html")
-		must(w.t, err)
+		must(t, err)
 		text, err := io.ReadAll(answer.Body)
-		must(w.t, err)
+		must(t, err)
 		answer.Body.Close()
 		if string(text) != "fast" {
-			w.t.Errorf("through port-forward it serves %q", text)
+			t.Errorf("through port-forward it serves %q", text)
 		}
 	}
 	cancel()

@@ -1,0 +1,16 @@
+// Package kube serves the Kubernetes API for what is on this node, so that kubectl and client-go can be used on it
+// without an API server. It is a client of the node API like any other: each request becomes calls of that API, on a
+// connection inside the process, where the caller's rights are checked.
+//
+//	HTTP ─▶ Routes ──┬─▶ discovery.go, openapi.go    what there is, from the table of resources
+//	                 ├─▶ read.go ───▶ source ──┐     get, list and watch, as objects or as tables (table.go, columns.go)
+//	                 ├─▶ write.go ──▶ source ──┴─▶ the node API
+//	                 └─▶ subresources.go             log, exec, attach and port-forward: the kubelet's own paths
+//
+// resources.go is the table of resources. From it come paths, rights, discovery and schemas. A source gets the objects
+// of a resource: pods.go, objects.go, events.go, namespaces.go and nodes.go.
+//
+// A resourceVersion is a revision of the node. Errors are Kubernetes' Status (errors.go).
+//
+// Start reading at Routes in routes.go.
+package kube

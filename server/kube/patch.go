@@ -1,0 +1,72 @@
+package kube
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+
+	"nodal/node"
+)
+
+const (
+	jsonPatch      = "application/json-patch+json"
+	mergePatch     = "application/merge-patch+json"
+	strategicPatch = "application/strategic-merge-patch+json"
+)
+
+// patch is a change of some fields.
+type patch struct {
+	kind string
+	text []byte
+}
+
+func patchOf(r *http.Request) (patch, error) {
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	switch {
+	case err != nil:
+		return patch{}, fmt.Errorf("content type %q: %w: %w", r.Header.Get("Content-Type"), err, node.ErrUnsupported)
+	case kind != jsonPatch && kind != mergePatch && kind != strategicPatch:
+		return patch{}, fmt.Errorf("patch of type %q: use one of %s, %s and %s; server-side apply is not there yet, apply without --server-side: %w",
+			kind, jsonPatch, mergePatch, strategicPatch, node.ErrUnsupported)
+	}
+	text, err := io.ReadAll(r.Body)
+	return patch{kind, text}, err
+}
+
+// put returns an object with the patch. The type of an empty one says how lists are merged.
+func (p patch) put(on *object, empty runtime.Object) (*object, error) {
+	before, err := json.Marshal(on.Object)
+	if err != nil {
+		return nil, err
+	}
+	after, err := p.apply(before, empty)
+	if err != nil {
+		return nil, fmt.Errorf("apply the patch: %w: %w", err, node.ErrInvalid)
+	}
+	made := &object{}
+	if err := json.Unmarshal(after, &made.Object); err != nil || made.Object == nil {
+		return nil, fmt.Errorf("apply the patch: what it makes is not an object: %w", node.ErrInvalid)
+	}
+	return made, nil
+}
+
+func (p patch) apply(before []byte, empty runtime.Object) ([]byte, error) {
+	switch p.kind {
+	case jsonPatch:
+		steps, err := jsonpatch.DecodePatch(p.text)
+		if err != nil {
+			return nil, err
+		}
+		return steps.Apply(before)
+	case mergePatch:
+		return jsonpatch.MergePatch(before, p.text)
+	default:
+		return strategicpatch.StrategicMergePatch(before, p.text, empty)
+	}
+}

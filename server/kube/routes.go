@@ -1,0 +1,106 @@
+package kube
+
+import (
+	"net/http"
+	"runtime"
+	"slices"
+	"strings"
+
+	"google.golang.org/grpc"
+	"k8s.io/apimachinery/pkg/version"
+
+	"nodal/node"
+	"nodal/server/auth"
+)
+
+// Route is one path. Its handler calls the node API, which checks the caller's right.
+type Route struct {
+	Method, Pattern string
+	// Calls is the method of the node API, in full, that decides which callers may use the path. Without one all
+	// may that the listener admits.
+	Calls   string
+	Scope   auth.Scope // narrower than that of the method; empty for the method's own
+	Handler http.HandlerFunc
+	Body    bool // has to be read whole before the handler runs
+}
+
+// BodyTypes are the content types of bodies, beside JSON and YAML.
+var BodyTypes = []string{jsonPatch, mergePatch, strategicPatch, "application/apply-patch+yaml", protobufType}
+
+// Routes returns the paths of the Kubernetes API. The connection leads to the node API.
+func Routes(conn grpc.ClientConnInterface) []Route {
+	table := resources(clientsOf(conn))
+	routes := []Route{
+		{Method: "GET", Pattern: "/version", Handler: constant(build())},
+		{Method: "GET", Pattern: "/api", Handler: coreDiscovery(table)},
+		{Method: "GET", Pattern: "/apis", Handler: groupDiscovery(table)},
+		{Method: "GET", Pattern: "/openapi/v3", Handler: schemaIndex(table)},
+	}
+	for _, gv := range groupVersions(table) {
+		in := slices.Collect(of(table, gv))
+		routes = append(routes,
+			Route{Method: "GET", Pattern: rootOf(gv), Handler: constant(resourceList(gv, in))},
+			Route{Method: "GET", Pattern: "/openapi/v3" + rootOf(gv), Handler: schemas(in)},
+		)
+		if gv.Group != "" {
+			routes = append(routes, Route{Method: "GET", Pattern: "/apis/" + gv.Group, Handler: constant(groupOf(gv))})
+		}
+	}
+	for _, r := range table {
+		routes = append(routes, r.routes(clientsOf(conn))...)
+	}
+	return routes
+}
+
+// build says which version of Kubernetes' API this is.
+func build() version.Info {
+	major, minor, _ := strings.Cut(node.KubernetesMinor, ".")
+	return version.Info{
+		Major: major, Minor: minor, GitVersion: node.KubernetesVersion, GoVersion: runtime.Version(), Compiler: runtime.Compiler,
+		Platform: runtime.GOOS + "/" + runtime.GOARCH,
+	}
+}
+
+// Serves reports whether a path, after its method, belongs to the Kubernetes API.
+func Serves(route string) bool {
+	_, path, _ := strings.Cut(route, " ")
+	return slices.ContainsFunc([]string{"/version", "/api", "/apis", "/openapi/v3"}, func(root string) bool {
+		return path == root || strings.HasPrefix(path, root+"/")
+	})
+}
+
+// Refuse answers a caller that may not make a request.
+func Refuse(w http.ResponseWriter, err error) { fail(w, err) }
+
+// routes returns the paths of one resource.
+func (r *resource) routes(c clients) []Route {
+	all := r.root() + "/" + r.plural
+	within := all
+	if r.namespaced {
+		within = r.root() + "/namespaces/{namespace}/" + r.plural
+	}
+	one := within + "/{name}"
+	// A method that takes every kind leaves it to the request whether it is about the whole node.
+	var about, changes auth.Scope
+	if _, kept := r.source.(objects); kept && !r.namespaced {
+		about, changes = auth.WholeNode, auth.WholeNode
+	} else if r.put != "" {
+		changes = auth.OneNamespace
+	}
+	read, write := reader{r}, writer{r, c}
+	routes := []Route{
+		{"GET", all, r.list, about, read.list, false},
+		{"GET", one, r.get, about, read.get, false},
+	}
+	if r.namespaced {
+		routes = append(routes, Route{"GET", within, r.list, about, read.list, false})
+	}
+	if r.put != "" {
+		routes = append(routes, Route{"POST", within, r.put, changes, write.create, true},
+			Route{"PUT", one, r.put, changes, write.update, true}, Route{"PATCH", one, r.put, changes, write.patch, true})
+	}
+	if r.remove != "" {
+		routes = append(routes, Route{"DELETE", one, r.remove, changes, write.remove, true})
+	}
+	return routes
+}
