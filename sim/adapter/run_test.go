@@ -134,6 +134,9 @@ func (r *run) start() {
 	r.agent = a
 }
 
+// atRest names the death of an agent that has nothing to do any more.
+const atRest = "at rest"
+
 // crash ends the agent. The next one starts after a while.
 func (r *run) crash(how string) {
 	if r.agent == nil {
@@ -146,10 +149,17 @@ func (r *run) crash(how string) {
 	}
 	synctest.Wait()
 	r.witness.look(r.agent)
-	if r.rand.IntN(4) == 0 {
+	if loses := r.rand.IntN(4) == 0; loses && (how != atRest || !r.robbedStatic()) {
 		r.disk.lose(staticKey()) // its file brings it back
 	}
 	r.agent, r.rebirth = nil, time.Now().Add(between(r.rand, 10*time.Millisecond, 10*time.Second))
+}
+
+// robbedStatic reports whether a run of the static pod was removed by hand. Without its record too, nothing says any more
+// that the pod has run, and it may run again.
+func (r *run) robbedStatic() bool {
+	l := r.witness.wanted[staticKey()]
+	return l != nil && l.robbed
 }
 
 // calm ends all outages, and waits for the last effects.
@@ -186,7 +196,7 @@ func (r *run) settleDown() {
 		return
 	}
 	before := len(r.server.Journal())
-	r.crash("at rest")
+	r.crash(atRest)
 	r.start()
 	r.clients.deliver()
 	r.pass(rest)

@@ -155,11 +155,14 @@ func (r *raw) Edit(ctx context.Context, p pod) error {
 	return r.Killed(ctx, p)
 }
 
-func (r *raw) stop(ctx context.Context, container string) error {
-	if _, err := r.cri.StopContainer(ctx, &runtimev1.StopContainerRequest{ContainerId: container, Timeout: grace}); err != nil {
-		return fmt.Errorf("stop container %s: %w", container, err)
+// stop stops a container. Like every kubelet it tries again: containerd fails if the shim ends at that moment.
+func (r *raw) stop(ctx context.Context, container string) (err error) {
+	for range 2 {
+		if _, err = r.cri.StopContainer(ctx, &runtimev1.StopContainerRequest{ContainerId: container, Timeout: grace}); err == nil {
+			return nil
+		}
 	}
-	return nil
+	return fmt.Errorf("stop container %s: %w", container, err)
 }
 
 // remove removes a pod. Like every kubelet it does nothing for a pod that is gone.
