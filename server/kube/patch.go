@@ -6,6 +6,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -56,6 +57,32 @@ func (p patch) put(on *object, empty runtime.Object) (*object, error) {
 	return made, nil
 }
 
+const (
+	mostCopies = 100
+	mostBytes  = 3 << 20 // of a patched object; the node takes less
+)
+
+// inSteps applies steps, and looks at the size after each that copies: a few copies of copies would fill the memory.
+func inSteps(steps jsonpatch.Patch, text []byte) (_ []byte, err error) {
+	for copies := 0; len(steps) > 0; copies++ {
+		if copies > mostCopies {
+			return nil, fmt.Errorf("it copies more than %d times", mostCopies)
+		}
+		next := 1 + slices.IndexFunc(steps, func(o jsonpatch.Operation) bool { return o.Kind() == "copy" })
+		if next == 0 {
+			next = len(steps)
+		}
+		if text, err = steps[:next].Apply(text); err != nil {
+			return nil, err
+		}
+		if len(text) > mostBytes {
+			return nil, fmt.Errorf("it makes an object of more than %d bytes", mostBytes)
+		}
+		steps = steps[next:]
+	}
+	return text, nil
+}
+
 func (p patch) apply(before []byte, empty runtime.Object) ([]byte, error) {
 	switch p.kind {
 	case jsonPatch:
@@ -63,7 +90,7 @@ func (p patch) apply(before []byte, empty runtime.Object) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		return steps.Apply(before)
+		return inSteps(steps, before)
 	case mergePatch:
 		return jsonpatch.MergePatch(before, p.text)
 	default:

@@ -20,6 +20,9 @@ func TestPatches(t *testing.T) {
 		{"a strategic merge knows the names in lists", strategicPatch, `{"spec":{"containers":[{"name":"b","image":"b:2"}]}}`,
 			`{"kind":"Pod","spec":{"containers":[{"image":"a:1","name":"a"},{"image":"b:2","name":"b"}]}}`, ""},
 		{"a test that does not hold", jsonPatch, `[{"op":"test","path":"/kind","value":"Node"}]`, "", "/kind"},
+		{"copies of copies", jsonPatch, "[" + strings.Repeat(`{"op":"copy","from":"/spec/containers","path":"/spec/containers/-"},`, 40) + `{"op":"remove","path":"/spec"}]`, "", "bytes"},
+		{"too many copies", jsonPatch, "[" + strings.Repeat(`{"op":"copy","from":"/kind","path":"/a"},`, 101) + `{"op":"copy","from":"/kind","path":"/b"}]`, "", "more than 100 times"},
+		{"a copy", jsonPatch, `[{"op":"copy","from":"/kind","path":"/a"},{"op":"remove","path":"/spec"}]`, `{"a":"Pod","kind":"Pod"}`, ""},
 		{"no JSON", mergePatch, `{`, "", "apply the patch"},
 		{"not an object any more", mergePatch, `7`, "", "apply the patch"},
 	} {

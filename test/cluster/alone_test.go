@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"nodal/test/agent"
 	"nodal/test/claim"
 	"nodal/test/daemon"
 	"nodal/test/pace"
@@ -35,14 +34,9 @@ func startAlone(t *testing.T) *alone {
 	t.Helper()
 	a := &alone{t: t, node: daemon.Start(t, rig.Containerd(t)), dir: t.TempDir()}
 	a.config = filepath.Join(a.dir, "kubeconfig")
-	root := agent.Config{Dir: filepath.Dir(a.node.Dir)}
-	must(t, os.WriteFile(a.config, fmt.Appendf(nil, `apiVersion: v1
-kind: Config
-clusters: [{name: node, cluster: {server: "https://127.0.0.1:%d", certificate-authority: %s}}]
-users: [{name: admin, user: {tokenFile: %s}}]
-contexts: [{name: node, context: {cluster: node, user: admin}}]
-current-context: node
-`, a.node.Port, root.CA(), root.Credential("admin.token")), 0o600))
+	text, err := a.node.Run("kubeconfig", "--root-dir", a.node.Dir, "--server", fmt.Sprintf("https://127.0.0.1:%d", a.node.Port))
+	must(t, err)
+	must(t, os.WriteFile(a.config, text, 0o600))
 	return a
 }
 

@@ -124,6 +124,11 @@ func (d *Daemon) Launch() {
 // Pid returns the process ID of the running process.
 func (d *Daemon) Pid() int { return d.agent.Pid() }
 
+// Run runs a verb of the kubelet's command line beside it, and returns what that prints.
+func (d *Daemon) Run(args ...string) ([]byte, error) {
+	return exec.Command(d.agent.Binary, args...).Output()
+}
+
 // HTTP returns a client that connects to the socket, whatever the host of a URL.
 func (d *Daemon) HTTP() *http.Client { return d.agent.HTTP() }
 

@@ -26,6 +26,7 @@ var verbs = map[string]func(args []string, c Console) int{
 	"images":                 runImages,
 	"install":                runInstall,
 	"key":                    runKey,
+	"kubeconfig":             runKubeconfig,
 	"token":                  runToken,
 	"ui":                     runUI,
 	"uninstall":              runUninstall,
