@@ -163,12 +163,12 @@ func (a Act) unrely(key node.Key, uid types.UID, driver string) error {
 }
 
 // preparedFor returns what a driver has answered for a claim of another pod than that of a key, and whether it was asked for
-// one.
+// one. A claim is its namespace's alone: a caller that may post pods in one gets nothing of another by naming a UID.
 func preparedFor(
 	slots iter.Seq2[node.Key, *node.Slot], key node.Key, claim types.UID, driver string,
 ) (best node.PreparedClaim, asked bool) {
 	for other, slot := range slots {
-		if other == key {
+		if other == key || other.Namespace != key.Namespace {
 			continue
 		}
 		for _, c := range slot.Pod.Claims {

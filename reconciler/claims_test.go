@@ -156,6 +156,30 @@ func TestPodsShareWhatADriverHasPrepared(t *testing.T) {
 	})
 }
 
+func TestAnAnswerStaysInItsNamespace(t *testing.T) {
+	inBubble(t, false, func(b *bench) {
+		b.stop()
+		g := &tools{}
+		b.drivers = g
+		b.start()
+		b.apply(claiming(t, pod("web"), "a"))
+		b.rest(10 * time.Second)
+		g.asked()
+		guest := claiming(t, pod("web"), "a") // which names the same UID
+		guest.Namespace = "other"
+		b.apply(guest)
+		b.rest(10 * time.Second)
+		if got := g.asked(); got != "prepare other/a/u-a" {
+			t.Errorf("for a pod of another namespace the driver heard %q, want that it is asked", got)
+		}
+		b.delete("web", time.Second)
+		b.rest(10 * time.Second)
+		if got := g.asked(); got != "unprepare default/a/u-a" {
+			t.Errorf("after the pod the driver heard %q, want that the other pod keeps nothing of it", got)
+		}
+	})
+}
+
 func TestAPodGoesWithoutADriverThatWasNeverThere(t *testing.T) {
 	inBubble(t, false, func(b *bench) {
 		b.stop()

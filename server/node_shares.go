@@ -1,14 +1,12 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node"
-	"nodal/node/assign"
 )
 
 // ListShares shows what belongs to single containers, and what the node gives away.
@@ -27,7 +25,7 @@ func (s *nodeService) ListShares(context.Context, *nodev1.ListSharesRequest) (*n
 	if rules.Static {
 		answer.Cpus = rules.Topology.All().Difference(rules.Reserved).String()
 	}
-	answer.Memory = offeredMemory(rules.Memory)
+	answer.Memory = memoryIn(rules.Memory.Pieces())
 	for _, name := range slices.Sorted(maps.Keys(rules.Devices)) {
 		for _, d := range rules.Devices[name] {
 			answer.Devices = append(answer.Devices, &nodev1.OfferedDevice{
@@ -43,12 +41,7 @@ func sharesOf(pod *node.Pod) (all []*nodev1.Share) {
 		share := pod.Shares[name]
 		shown := &nodev1.Share{
 			Namespace: pod.Object.Namespace, Name: pod.Object.Name, Uid: string(pod.UID()), Container: name,
-			Cpus: share.CPUs, UntilStarted: share.Start,
-		}
-		for _, piece := range share.Memory {
-			shown.Memory = append(shown.Memory, &nodev1.NUMAMemory{
-				Node: uint32(piece.Node), Resource: string(piece.Resource), Bytes: piece.Amount,
-			})
+			Cpus: share.CPUs, Memory: memoryIn(share.Memory), UntilStarted: share.Start,
 		}
 		for _, resource := range slices.Sorted(maps.Keys(share.Devices)) {
 			shown.Devices = append(shown.Devices, &nodev1.ShareDevices{Resource: string(resource), Ids: share.Devices[resource]})
@@ -60,15 +53,10 @@ func sharesOf(pod *node.Pod) (all []*nodev1.Share) {
 	return all
 }
 
-func offeredMemory(of assign.Memory) (all []*nodev1.NUMAMemory) {
-	for id, amounts := range of {
-		for resource, amount := range amounts {
-			all = append(all, &nodev1.NUMAMemory{Node: uint32(id), Resource: string(resource), Bytes: amount})
-		}
+func memoryIn(pieces []node.Piece) (all []*nodev1.NUMAMemory) {
+	for _, p := range pieces {
+		all = append(all, &nodev1.NUMAMemory{Node: uint32(p.Node), Resource: string(p.Resource), Bytes: p.Amount})
 	}
-	slices.SortFunc(all, func(a, b *nodev1.NUMAMemory) int {
-		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Resource, b.Resource))
-	})
 	return all
 }
 

@@ -77,19 +77,19 @@ func routes(
 // kubernetes returns the paths of the Kubernetes API, except those of containers' logs and streams.
 func kubernetes(local grpc.ClientConnInterface, api []method.Method, a *auth.Authenticator, limits wire.BodyLimits) (table []route) {
 	limits.Types = kube.BodyTypes
-	open := auth.Terms{Verb: auth.Read, Scope: auth.Everyone}
+	open, known := auth.Terms{Verb: auth.Read, Scope: auth.Everyone}, method.Terms(api)
 	for _, k := range kube.Routes(local) {
 		var handler http.Handler = k.Handler
 		if k.Body {
 			handler = wire.ReadBody(limits, handler)
 		}
-		at := slices.IndexFunc(api, func(m method.Method) bool { return m.Name == k.Calls })
-		if at < 0 {
+		terms, calls := known[k.Calls]
+		if !calls {
 			guarded := a.Kubelet(open, a.Audited(auth.Read, handler))
 			table = append(table, route{k.Method, k.Pattern, open.Verb, open.Scope, method.Full, guarded})
 			continue
 		}
-		terms := auth.Terms{Verb: api[at].Right, Scope: cmp.Or(k.Scope, api[at].Scope)}
+		terms.Scope = cmp.Or(k.Scope, terms.Scope)
 		guarded := a.Before(terms, k.Calls, handler, kube.Refuse)
 		table = append(table, route{k.Method, k.Pattern, terms.Verb, terms.Scope, method.Full, guarded})
 	}

@@ -5,14 +5,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	podresourcesv1 "k8s.io/kubelet/pkg/apis/podresources/v1"
 	"k8s.io/utils/cpuset"
 
 	"nodal/node"
-	"nodal/node/assign"
 	"nodal/node/status"
 	"nodal/node/store"
 )
@@ -72,7 +70,7 @@ func (s *upstreamResources) GetAllocatableResources(
 	if rules.Static {
 		answer.CpuIds = numbers(rules.Topology.All().Difference(rules.Reserved))
 	}
-	answer.Memory = allocatableMemory(rules.Memory)
+	answer.Memory = memoryOf(rules.Memory.Pieces())
 	for _, name := range slices.Sorted(maps.Keys(rules.Devices)) {
 		for _, d := range rules.Devices[name] {
 			if d.Healthy {
@@ -169,9 +167,7 @@ func resourcesOf(pod *node.Pod, places map[corev1.ResourceName]map[string][]int)
 			return nil, fmt.Errorf("read the CPUs of container %s of pod %s/%s: %w", c.Name, made.Namespace, made.Name, err)
 		}
 		c.CpuIds, c.DynamicResources = numbers(cpus), claimedBy(pod, c.Name)
-		for _, piece := range share.Memory {
-			c.Memory = append(c.Memory, memoryOn(piece.Node, piece.Resource, piece.Amount))
-		}
+		c.Memory = memoryOf(share.Memory)
 		for _, name := range slices.Sorted(maps.Keys(share.Devices)) {
 			for _, id := range share.Devices[name] {
 				c.Devices = append(c.Devices, deviceOn(name, id, places[name][id])...)
@@ -181,26 +177,14 @@ func resourcesOf(pod *node.Pod, places map[corev1.ResourceName]map[string][]int)
 	return made, nil
 }
 
-func allocatableMemory(of assign.Memory) (all []*podresourcesv1.ContainerMemory) {
-	for id, amounts := range of {
-		for resource, amount := range amounts {
-			all = append(all, memoryOn(id, resource, amount))
-		}
+func memoryOf(pieces []node.Piece) (all []*podresourcesv1.ContainerMemory) {
+	for _, p := range pieces {
+		all = append(all, &podresourcesv1.ContainerMemory{
+			MemoryType: string(p.Resource), Size: uint64(p.Amount),
+			Topology: &podresourcesv1.TopologyInfo{Nodes: []*podresourcesv1.NUMANode{{ID: int64(p.Node)}}},
+		})
 	}
-	slices.SortFunc(all, func(a, b *podresourcesv1.ContainerMemory) int {
-		if a.Topology.Nodes[0].ID != b.Topology.Nodes[0].ID {
-			return int(a.Topology.Nodes[0].ID - b.Topology.Nodes[0].ID)
-		}
-		return strings.Compare(a.MemoryType, b.MemoryType)
-	})
 	return all
-}
-
-func memoryOn(numa int, resource corev1.ResourceName, bytes int64) *podresourcesv1.ContainerMemory {
-	return &podresourcesv1.ContainerMemory{
-		MemoryType: string(resource), Size: uint64(bytes),
-		Topology: &podresourcesv1.TopologyInfo{Nodes: []*podresourcesv1.NUMANode{{ID: int64(numa)}}},
-	}
 }
 
 func numbers(cpus cpuset.CPUSet) (ids []int64) {

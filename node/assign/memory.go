@@ -39,6 +39,16 @@ func (a Amounts) or(other Amounts) Amounts {
 // Memory holds what pods may use of each NUMA node, by its number.
 type Memory map[int]Amounts
 
+// Pieces returns the memory of each NUMA node, in order.
+func (m Memory) Pieces() (all []node.Piece) {
+	for _, id := range slices.Sorted(maps.Keys(m)) {
+		for _, resource := range slices.Sorted(maps.Keys(m[id])) {
+			all = append(all, node.Piece{Node: id, Resource: resource, Amount: m[id][resource]})
+		}
+	}
+	return all
+}
+
 // Keep sets aside what pods do not get of each NUMA node. Of memory that has to be as
 // much as pods do not get of the machine, or some would be promised twice.
 func (m Memory) Keep(kept Memory, ofMachine int64) error {

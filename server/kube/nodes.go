@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	nodev1 "nodal/api/gen/node/v1"
 )
@@ -88,8 +87,7 @@ func shownNode(of *nodev1.GetNodeResponse) (*object, error) {
 			Reason: c.GetReason(), Message: c.GetMessage(), LastTransitionTime: metav1.NewTime(c.GetTransitionedAt().AsTime()),
 		})
 	}
-	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&made)
-	return &object{Object: fields}, err
+	return untyped(&made)
 }
 
 func amounts(of map[string]string) corev1.ResourceList {

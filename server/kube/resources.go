@@ -2,6 +2,7 @@ package kube
 
 import (
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -65,7 +66,7 @@ var shortNames = map[string][]string{
 	"networkpolicies": {"netpol"},
 }
 
-// resources returns the table, sorted by group and name.
+// resources returns the table.
 func resources(c clients) []*resource {
 	all := []*resource{{
 		GroupVersionKind: corev1.SchemeGroupVersion.WithKind("Pod"),
@@ -93,7 +94,7 @@ func resources(c clients) []*resource {
 	}}
 	for _, kind := range node.Kinds() {
 		all = append(all, &resource{
-			GroupVersionKind: kind.GroupVersionKind(), plural: kind.Plural, singular: singularOf(string(kind.Name)),
+			GroupVersionKind: kind.GroupVersionKind(), plural: kind.Plural, singular: strings.ToLower(string(kind.Name)),
 			short: shortNames[kind.Plural], namespaced: kind.Namespaced,
 			object: kind.New(), source: objects{c, kind}, columns: columnsOf(kind.Name),
 			get: nodev1.ObjectsService_GetObject_FullMethodName, list: nodev1.ObjectsService_ListObjects_FullMethodName,

@@ -29,7 +29,8 @@ var BodyTypes = []string{jsonPatch, mergePatch, strategicPatch, "application/app
 
 // Routes returns the paths of the Kubernetes API. The connection leads to the node API.
 func Routes(conn grpc.ClientConnInterface) []Route {
-	table := resources(clientsOf(conn))
+	c := clientsOf(conn)
+	table := resources(c)
 	routes := []Route{
 		{Method: "GET", Pattern: "/version", Handler: constant(build())},
 		{Method: "GET", Pattern: "/api", Handler: coreDiscovery(table)},
@@ -47,7 +48,7 @@ func Routes(conn grpc.ClientConnInterface) []Route {
 		}
 	}
 	for _, r := range table {
-		routes = append(routes, r.routes(clientsOf(conn))...)
+		routes = append(routes, r.routes(c)...)
 	}
 	return routes
 }

@@ -80,5 +80,3 @@ func received[M any](stream grpc.ServerStreamingClient[M], each func(*M) error) 
 func unchangeable(kind, name string) error {
 	return fmt.Errorf("%s %s: it cannot be deleted, as it is not kept: %w", strings.ToLower(kind), name, node.ErrUnsupported)
 }
-
-func singularOf(kind string) string { return strings.ToLower(kind) }

@@ -13,6 +13,13 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/clientcmd"
+
 	"nodal/test/claim"
 	"nodal/test/daemon"
 	"nodal/test/pace"
@@ -42,7 +49,7 @@ func startAlone(t *testing.T) *alone {
 
 func (a *alone) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, kubectlBinary, args...)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+a.config, "HOME="+a.dir)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+a.config, "HOME="+a.dir, "KUBE_EDITOR=sed -i s/xl/xs/")
 	return cmd
 }
 
@@ -105,6 +112,7 @@ func TestKubectlWorksOnANodeAlone(t *testing.T) {
 		"kubectl creates, applies, edits by its three kinds of patches, labels, replaces and deletes pods and objects of a node",
 		"kubectl logs, exec, cp, attach and port-forward reach containers of a node",
 		"kubectl run and wait work on a node",
+		"an informer of client-go follows the pods of a node without a cluster",
 		"kubectl says what the node refuses: names that exist, fields that are wrong, kinds that are not there, conflicts",
 	)
 	a := startAlone(t)
@@ -125,9 +133,13 @@ func TestKubectlWorksOnANodeAlone(t *testing.T) {
 	a.does("", "get cm -l app=web -o yaml", "color: green", "size: xl")
 	a.does("", "label cm settings tier=front", "labeled")
 	a.does("", "annotate cm settings note=1", "annotated")
+	a.does("", "edit cm settings", "edited")
+	a.does("", "get cm settings -o jsonpath={.data.size}", "xs")
 	a.does(strings.Replace(colors, "{app: web}", "{app: web, tier: front}", 1), "replace -f -", "replaced")
 	a.does("", "get cm settings -o jsonpath={.data}", `{"color":"red"}`)
 	a.does("", "get cm --show-labels", "app=web,tier=front", "DATA")
+	a.does(strings.Replace(colors, "red", "grey", 1), "apply --dry-run=server -f -", "server dry run")
+	a.does("", "get cm settings -o jsonpath={.data.color}", "red")
 	a.does("", "create secret generic door --from-literal=key=opensesame", "secret/door created")
 	a.does("", "get secret door -o jsonpath={.data.key}", "b3BlbnNlc2FtZQ==")
 
@@ -153,6 +165,7 @@ func TestKubectlWorksOnANodeAlone(t *testing.T) {
 	a.fails(strings.Replace(web, "containers:", "containres:", 1), "apply -f -", "containres")
 	a.fails("", "get pod none", `pods "none" not found`)
 	a.follows()
+	a.informs()
 	attached(t, a.command, "web")
 	forwarded(t, a.command, "web")
 
@@ -182,6 +195,41 @@ func (a *alone) follows() {
 			a.t.Errorf("%s the watch shows %q, %v", when, line, err)
 		}
 		a.does("", "annotate --overwrite pod web noted="+when[:2], "annotated")
+	}
+}
+
+// informs checks that an informer of client-go follows pods of the node.
+func (a *alone) informs() {
+	a.t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", a.config)
+	must(a.t, err)
+	client, err := dynamic.NewForConfig(config)
+	must(a.t, err)
+	pods := corev1.SchemeGroupVersion.WithResource("pods")
+	informer := dynamicinformer.NewFilteredDynamicInformer(client, pods, "default", 0, cache.Indexers{}, nil).Informer()
+	seen := make(chan string, 16)
+	_, err = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{UpdateFunc: func(_, now any) {
+		seen <- now.(*unstructured.Unstructured).GetAnnotations()["informed"]
+	}})
+	must(a.t, err)
+	ctx, cancel := context.WithTimeout(a.t.Context(), pace.Of(patience))
+	defer cancel()
+	go informer.RunWithContext(ctx)
+	if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
+		a.t.Error("the informer did not get the pods")
+		return
+	}
+	a.does("", "annotate pod web informed=yes", "annotated")
+	for {
+		select {
+		case what := <-seen:
+			if what == "yes" {
+				return
+			}
+		case <-ctx.Done():
+			a.t.Error("the informer did not hear of a change")
+			return
+		}
 	}
 }
 
