@@ -150,6 +150,9 @@ func (b *suite) each(measure func(*column) error) error {
 			b.columns = slices.DeleteFunc(slices.Clone(b.columns), func(o *column) bool { return o == c })
 			continue
 		}
+		if err != nil && c.process != nil {
+			return fmt.Errorf("%s: %w, and its log ends with\n%s", c.name, err, c.process.LogTail())
+		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}

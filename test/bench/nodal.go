@@ -102,12 +102,16 @@ func (c *column) setUp(t testing.TB, binary, root string) (ports, error) {
 	return at, nil
 }
 
+// nodalConfig returns the agent's configuration. The agent watches over all that it watches by default, but a nearly full
+// disk or memory must not make it refuse or evict pods, or remove images.
 func nodalConfig(rt *rig.Runtime, root string) string {
 	return fmt.Sprintf(`apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 containerRuntimeEndpoint: %s
 cgroupRoot: %s
 podLogsDir: %s
+evictionHard: {memory.available: 1Mi, nodefs.available: 1Mi, nodefs.inodesFree: "1", imagefs.available: 1Mi, imagefs.inodesFree: "1"}
+imageGCHighThresholdPercent: 99
 maxPods: 250
 `, rt.Endpoint, rt.CgroupParent, filepath.Join(root, "pods"))
 }

@@ -37,6 +37,8 @@ const (
 	// undisturbed bounds what an admin waits for an answer meanwhile, in nine of ten cases; the bench holds the slowest.
 	// The attacker uses the same two processors as the agent.
 	undisturbed = time.Second
+	// questions are asked during each attack at least: of fewer, one in ten would be none.
+	questions = 20
 )
 
 func TestStrangersTakeNoMemory(t *testing.T) {
@@ -119,26 +121,32 @@ func (n *node) besiegeBy(p hostile.Peer, most int64, attacks []hostile.Attack) {
 	n.t.Helper()
 	idle := n.residentBytes()
 	for _, attack := range attacks {
-		took := n.askDuring(func(ctx context.Context) {
-			siege, err := p.Besiege(ctx, attack)
-			if err != nil {
-				n.t.Fatal(err)
-			}
-			height, alive := n.height(ctx, siege)
-			siege.Raise()
-			n.t.Logf("%-36s idle %3d MiB, at the height %3d MiB, %4d connections alive, afterwards %3d MiB",
-				attack.Name, idle>>20, height>>20, alive, n.residentBytes()>>20)
-			if height > idle+most {
-				n.t.Errorf("%s: the agent has %d MiB at the height and %d MiB when idle, want at most %d MiB more",
-					attack.Name, height>>20, idle>>20, most>>20)
-			}
-		})
+		var took []time.Duration
+		for len(took) < questions { // some attacks are over in a second
+			took = append(took, n.askDuring(func(ctx context.Context) { n.besiegeOnce(ctx, p, attack, idle, most) })...)
+		}
 		slices.Sort(took)
 		late := took[len(took)*9/10]
 		n.t.Logf("%-36s %d answers to an admin, nine of ten within %v", "", len(took), late.Round(time.Millisecond))
 		if late > pace.Of(undisturbed) {
 			n.t.Errorf("%s: an admin waits %v for an answer, want at most %v in nine of ten cases", attack.Name, late, pace.Of(undisturbed))
 		}
+	}
+}
+
+func (n *node) besiegeOnce(ctx context.Context, p hostile.Peer, attack hostile.Attack, idle, most int64) {
+	n.t.Helper()
+	siege, err := p.Besiege(ctx, attack)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	height, alive := n.height(ctx, siege)
+	siege.Raise()
+	n.t.Logf("%-36s idle %3d MiB, at the height %3d MiB, %4d connections alive, afterwards %3d MiB",
+		attack.Name, idle>>20, height>>20, alive, n.residentBytes()>>20)
+	if height > idle+most {
+		n.t.Errorf("%s: the agent has %d MiB at the height and %d MiB when idle, want at most %d MiB more",
+			attack.Name, height>>20, idle>>20, most>>20)
 	}
 }
 
