@@ -23,7 +23,10 @@ type arrivingKey struct{}
 
 func newArriving(ctx context.Context) *arriving {
 	ctx, cancel := context.WithCancel(ctx)
-	return &arriving{ctx, time.AfterFunc(messageTimeout, cancel)}
+	late := time.AfterFunc(messageTimeout, cancel)
+	// Otherwise the timer would keep a connection that is long gone, with its buffers.
+	context.AfterFunc(ctx, func() { late.Stop() })
+	return &arriving{ctx, late}
 }
 
 // Value returns a for arrivingKey, so that arrived finds it below other contexts.

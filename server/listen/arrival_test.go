@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
@@ -15,19 +16,34 @@ import (
 )
 
 // pipeClient is a known caller, at a connection within the process.
-func pipeClient(t *testing.T, sort func(*Front) sorter) (client *rawClient) {
+func pipeClient(t *testing.T, sort func(*Front) sorter) *rawClient {
+	t.Helper()
+	client, _ := pipeTo(t, sort, true)
+	return client
+}
+
+// served is the server's end of a connection.
+type served struct{ net.Conn }
+
+// pipeTo connects within the process. The server's end is there as long as something refers to it.
+func pipeTo(t *testing.T, sort func(*Front) sorter, known bool) (client *rawClient, end func() *served) {
 	t.Helper()
 	server := grpc.NewServer(GRPCOptions(nil)...)
 	healthpb.RegisterHealthServer(server, health.NewServer())
-	f := New(Config{HTTP: http.NotFoundHandler(), GRPC: server, Fallback: server, Knows: func(*http.Request) (string, bool) { return "a", true }})
+	f := New(Config{HTTP: http.NotFoundHandler(), GRPC: server, Fallback: server, Knows: func(*http.Request) (string, bool) { return "a", known }})
 	ctx, cancel := context.WithCancel(t.Context())
-	served := make(chan error)
-	go func() { served <- f.Serve(ctx) }()
+	ended := make(chan error)
+	go func() { ended <- f.Serve(ctx) }()
 	l := bufconn.Listen(1 << 16)
+	ends := make(chan func() *served, 1)
 	go func() {
-		if there, err := l.Accept(); err == nil {
-			f.bring(ctx, there, f.newcomers.add(there), sort(f))
+		there, err := l.Accept()
+		if err != nil {
+			return
 		}
+		conn := &served{there}
+		ends <- weak.Make(conn).Value
+		f.bring(ctx, conn, f.newcomers.add(conn), sort(f))
 	}()
 	here, err := l.DialContext(ctx)
 	if err != nil {
@@ -37,11 +53,11 @@ func pipeClient(t *testing.T, sort func(*Front) sorter) (client *rawClient) {
 	t.Cleanup(func() {
 		here.Close()
 		cancel()
-		if err := <-served; err != nil {
+		if err := <-ended; err != nil {
 			t.Error(err)
 		}
 	})
-	return client
+	return client, <-ends
 }
 
 var ways = map[string]func(*Front) sorter{

@@ -34,7 +34,8 @@
 // messages are counted on the way, for each caller, and one that holds too many loses its connection (unfinished.go).
 //
 // Nothing is asked of a connection in the accepting goroutine, and everything that has to arrive has a time
-// limit: the hello and the first headers 10 s, the first message of a call 30 s (arrival.go).
+// limit: the hello and the first headers 10 s, the first message of a call 30 s (arrival.go). A connection of HTTP/2
+// without a request is closed here and not by net/http (idle.go).
 //
 // The package does not decide which callers are known: Config.Knows, ConnContext and the Fallback belong to the package
 // that does. gRPC servers have to be made with GRPCOptions.

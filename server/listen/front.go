@@ -91,7 +91,7 @@ func New(cfg Config) *Front {
 	// To net/http a guest is a connection without TLS.
 	f.http2.Protocols.SetUnencryptedHTTP2(true)
 	f.lobby.Protocols.SetUnencryptedHTTP2(true)
-	f.lobby.IdleTimeout = strangerIdle
+	f.http2.IdleTimeout, f.lobby.IdleTimeout = -1, -1 // idler.go
 	f.lobby.HTTP2 = &http.HTTP2Config{
 		MaxConcurrentStreams: strangerStreams,
 		MaxReadFrameSize:     smallestFrame,
@@ -274,9 +274,9 @@ func (f *Front) meet(ctx context.Context, conn net.Conn, place *member, sort sor
 	place.leave()
 	switch {
 	case !known:
-		return f.lobby.conns, newGuest(conn, f.strangers.add(conn)), nil
+		return f.lobby.conns, newHTTP2Guest(conn, f.strangers.add(conn), strangerIdle), nil
 	case is == forGRPC:
 		return f.toGRPC, newMetered(conn, caller, f.unfinished), nil
 	}
-	return f.http2.conns, newGuest(conn, nil), nil
+	return f.http2.conns, newHTTP2Guest(conn, nil, idleTimeout), nil
 }

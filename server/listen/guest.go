@@ -16,6 +16,7 @@ type guest struct {
 	secure *tls.ConnectionState   // nil without TLS
 	place  atomic.Pointer[member] // among those that are not known; nil for a known caller
 	heard  int                    // bytes of requests without an identity
+	idle   *idler                 // nil where net/http closes idle connections
 }
 
 func newGuest(c net.Conn, place *member) *guest {
@@ -28,12 +29,20 @@ func newGuest(c net.Conn, place *member) *guest {
 	return g
 }
 
+// newHTTP2Guest returns a guest who speaks HTTP/2, and may be idle for some time.
+func newHTTP2Guest(c net.Conn, place *member, idle time.Duration) *guest {
+	g := newGuest(c, place)
+	g.idle = newIdler(g.Conn, idle)
+	return g
+}
+
 // NetConn returns the connection below.
 func (g *guest) NetConn() net.Conn { return g.Conn }
 
 // Close closes the connection and gives its place up.
 func (g *guest) Close() error {
 	g.moveTo(nil)
+	g.idle.end()
 	return g.Conn.Close()
 }
 
@@ -100,6 +109,8 @@ func secureOf(c net.Conn) *tls.Conn {
 func (f *Front) receive(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		g := guestOf(r.Context())
+		g.idle.begin()
+		defer g.idle.finish()
 		r.TLS = g.secure // net/http knows of TLS by the type of a connection only
 		place := g.place.Load()
 		if place == nil {
