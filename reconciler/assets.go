@@ -184,6 +184,9 @@ func (l *Loop) FinishAsset(t *Tended, o Outcome) {
 	delete(t.cancels, o.Action.Target())
 	t.Done(o)
 	l.happened(t, true)
+	if t.dropped {
+		l.takeKind(t.kind) // what the action has left may have to go
+	}
 }
 
 // Found takes the result of a look at an asset. A track that refuses it and is still unsure looks again once its own

@@ -131,6 +131,7 @@ func TestNewsOfAnAssetWakesThePodsThatUseIt(t *testing.T) {
 
 func TestAnAssetStaysUntilNothingIsInFlight(t *testing.T) {
 	l, a, h := tending(released())
+	a.kind = wanting(&[]Wanted[string]{})
 	l.dropAsset(a)
 	if len(l.Assets()) != 1 || len(h.cancelled) != 1 {
 		t.Fatalf("%d assets are followed and %v is given up, want one and its action", len(l.Assets()), h.cancelled)
@@ -138,6 +139,28 @@ func TestAnAssetStaysUntilNothingIsInFlight(t *testing.T) {
 	l.FinishAsset(a, Outcome{Action: removeReleased, Now: noon})
 	if len(l.Assets()) != 0 {
 		t.Error("an asset that is not wanted is followed for ever")
+	}
+}
+
+// wanting is a kind of which these are wanted.
+func wanting(these *[]Wanted[string]) Kind {
+	return KindOf[string, bool]{
+		Name:   files.Name,
+		Wanted: func(iter.Seq[*node.Pod]) []Wanted[string] { return *these },
+		Plan:   func(decide.Asset[string, bool]) (p decide.Plan) { return p },
+	}
+}
+
+// A volume may be staged although its pod was deleted meanwhile.
+func TestWhatAnUnwantedActionLeavesIsTended(t *testing.T) {
+	l, a, _ := tending(released())
+	var there []Wanted[string]
+	a.kind = wanting(&there)
+	l.takeKind(a.kind)
+	there = append(there, Wanted[string]{Name: a.asset.Key.Name})
+	l.FinishAsset(a, Outcome{Action: removeReleased, Now: noon})
+	if all := l.Assets(); len(all) != 1 || all[0] == a || toldAsset(all[0].AssetTrack, noon) != "look" {
+		t.Errorf("%v is followed, want what the action has left", all)
 	}
 }
 
