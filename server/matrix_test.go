@@ -120,7 +120,7 @@ func readTable(t *testing.T) (all []declared) {
 		}
 	}
 	kubernetes := map[string]string{}
-	for _, k := range kube.Routes(nil) {
+	for _, k := range kube.Routes(nil, nil) {
 		kubernetes[k.Method+" "+k.Pattern] = k.Calls
 	}
 	for line := range strings.Lines(string(text)) {

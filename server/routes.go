@@ -46,7 +46,8 @@ type route struct {
 func routes(
 	r *rest.Handlers, own []kubeletapi.Route, api []method.Method, local grpc.ClientConnInterface, a *auth.Authenticator, limits wire.BodyLimits,
 ) ([]route, error) {
-	table := kubernetes(local, api, a, limits)
+	asked := &rights{guard: a}
+	table := kubernetes(kube.Routes(local, asked), api, a, limits)
 	for _, k := range own {
 		audited := a.Audited(k.Right, k.Handler)
 		if k.Body { // the audit log identifies the command in it
@@ -55,7 +56,7 @@ func routes(
 		terms := auth.Terms{Verb: k.Right, Scope: k.Scope}
 		table = append(table, route{k.Method, k.Pattern, k.Right, k.Scope, k.On, a.Kubelet(terms, audited)})
 		if path := kube.SubresourcePath(k.Pattern); path != "" {
-			table = append(table, route{k.Method, path, k.Right, k.Scope, k.On, a.Kubelet(terms, kube.Subresource(local, audited))})
+			table = append(table, route{k.Method, path, k.Right, k.Scope, k.On, a.Kubelet(terms, kube.Itself(kube.Subresource(local, audited)))})
 		}
 	}
 	for _, m := range api {
@@ -71,15 +72,16 @@ func routes(
 	slices.SortFunc(table, func(a, b route) int {
 		return cmp.Or(cmp.Compare(a.pattern, b.pattern), cmp.Compare(a.method, b.method))
 	})
+	asked.fill(table, own)
 	return table, nil
 }
 
-// kubernetes returns the paths of the Kubernetes API, except those of containers' logs and streams.
-func kubernetes(local grpc.ClientConnInterface, api []method.Method, a *auth.Authenticator, limits wire.BodyLimits) (table []route) {
+// kubernetes guards the paths of the Kubernetes API, except those of containers' logs and streams.
+func kubernetes(all []kube.Route, api []method.Method, a *auth.Authenticator, limits wire.BodyLimits) (table []route) {
 	limits.Types = kube.BodyTypes
 	open, known := auth.Terms{Verb: auth.Read, Scope: auth.Everyone}, method.Terms(api)
-	for _, k := range kube.Routes(local) {
-		var handler http.Handler = k.Handler
+	for _, k := range all {
+		handler := kube.Itself(k.Handler)
 		if k.Body {
 			handler = wire.ReadBody(limits, handler)
 		}

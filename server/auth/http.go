@@ -113,6 +113,23 @@ func (a *Authenticator) Before(terms Terms, method string, next http.Handler, re
 	})
 }
 
+// MayCall judges whether the caller of a request could call a method with these terms, in a namespace or in all.
+func (a *Authenticator) MayCall(ctx context.Context, terms Terms, namespace string) error {
+	return a.may(ctx, terms, apiAccesses(terms.Verb), namespace)
+}
+
+// MayAsk is MayCall for one of the kubelet's own paths.
+func (a *Authenticator) MayAsk(ctx context.Context, terms Terms, method, path, namespace string) error {
+	return a.may(ctx, terms, accesses(terms.Verb, method, path), namespace)
+}
+
+func (a *Authenticator) may(ctx context.Context, terms Terms, names []Access, namespace string) error {
+	if err := a.permit(ctx, terms.Verb, names); err != nil {
+		return err
+	}
+	return terms.Scope.permits(ctx, namespace)
+}
+
 // Kubelet guards one of the kubelet's own paths, behind HTTP: it authorizes with
 // upstream's answers, holds narrowed callers to their namespaces, bounds sessions and other requests that may last, and
 // ends those that outlive their credential. Requests of the API proper are guarded by the gRPC interceptors instead.
@@ -120,7 +137,7 @@ func (a *Authenticator) Kubelet(terms Terms, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id, _ := From(r.Context())
 		verb := terms.Verb
-		asked := accesses(verb, r)
+		asked := accesses(verb, r.Method, r.URL.Path)
 		refused := func(status int, text string) {
 			a.audit.Refuse(kubeletCall(verb, r), strconv.Itoa(status))
 			writeText(w, status, text)

@@ -24,13 +24,13 @@ func unanswered(id Identity, asked []Access) string {
 // accesses returns the names of what a request asks for; a right to one of them is enough.
 // Exec counts as create whatever the method: a WebSocket opens with a GET, and a caller that
 // may only look must not get a shell by it.
-func accesses(verb Verb, r *http.Request) []Access {
-	name := apiVerb(r.Method)
+func accesses(verb Verb, method, path string) []Access {
+	name := apiVerb(method)
 	if verb == Exec {
 		name = "create"
 	}
 	var asked []Access
-	for _, part := range subresources(r.URL.Path) {
+	for _, part := range subresources(path) {
 		asked = append(asked, Access{name, part})
 	}
 	return asked

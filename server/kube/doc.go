@@ -5,6 +5,7 @@
 //	HTTP ─▶ Routes ──┬─▶ discovery.go, openapi.go    what there is, from the table of resources
 //	                 ├─▶ read.go ───▶ source ──┐     get, list and watch, as objects or as tables (table.go, columns.go)
 //	                 ├─▶ write.go ──▶ source ──┴─▶ the node API
+//	                 ├─▶ reviews.go ─▶ Rights        what the caller may do, by the table of all routes
 //	                 └─▶ subresources.go             log, exec, attach and port-forward: the kubelet's own paths
 //
 // resources.go is the table of resources. From it come paths, rights, discovery and schemas. A source gets the objects

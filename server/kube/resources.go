@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 
@@ -27,6 +28,7 @@ type resource struct {
 	// The methods of the node API that do what the verbs ask for. They say which right a caller needs. A resource without
 	// put and remove cannot be changed.
 	get, list, watch, put, remove string
+	review                        http.HandlerFunc // answers an object that is a question; there are no others of the resource
 }
 
 // part is a subresource.
@@ -36,6 +38,9 @@ type part struct {
 }
 
 func (r *resource) verbs() []string {
+	if r.review != nil {
+		return []string{"create"}
+	}
 	verbs := []string{"get", "list"}
 	if r.watch != "" {
 		verbs = append(verbs, "watch")

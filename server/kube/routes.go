@@ -28,9 +28,11 @@ type Route struct {
 var BodyTypes = []string{jsonPatch, mergePatch, strategicPatch, "application/apply-patch+yaml", protobufType}
 
 // Routes returns the paths of the Kubernetes API. The connection leads to the node API.
-func Routes(conn grpc.ClientConnInterface) []Route {
+func Routes(conn grpc.ClientConnInterface, rights Rights) []Route {
 	c := clientsOf(conn)
-	table := resources(c)
+	asked := &reviews{rights: rights, clients: c}
+	table := append(resources(c), asked.reviewed()...)
+	asked.table = table
 	routes := []Route{
 		{Method: "GET", Pattern: "/version", Handler: constant(build())},
 		{Method: "GET", Pattern: "/api", Handler: coreDiscovery(table)},
@@ -76,6 +78,9 @@ func Refuse(w http.ResponseWriter, err error) { fail(w, err) }
 // routes returns the paths of one resource.
 func (r *resource) routes(c clients) []Route {
 	all := r.root() + "/" + r.plural
+	if r.review != nil {
+		return []Route{{Method: "POST", Pattern: all, Handler: r.review, Body: true}}
+	}
 	within := all
 	if r.namespaced {
 		within = r.root() + "/namespaces/{namespace}/" + r.plural

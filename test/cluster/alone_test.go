@@ -40,11 +40,18 @@ type alone struct {
 func startAlone(t *testing.T) *alone {
 	t.Helper()
 	a := &alone{t: t, node: daemon.Start(t, rig.Containerd(t)), dir: t.TempDir()}
-	a.config = filepath.Join(a.dir, "kubeconfig")
-	text, err := a.node.Run("kubeconfig", "--root-dir", a.node.Dir, "--server", fmt.Sprintf("https://127.0.0.1:%d", a.node.Port))
-	must(t, err)
-	must(t, os.WriteFile(a.config, text, 0o600))
-	return a
+	return a.as("admin")
+}
+
+// as returns kubectl with the credential of a role.
+func (a *alone) as(role string) *alone {
+	a.t.Helper()
+	other := *a
+	other.config = filepath.Join(a.dir, "kubeconfig-"+role)
+	text, err := a.node.Run("kubeconfig", "--root-dir", a.node.Dir, "--role", role, "--server", fmt.Sprintf("https://127.0.0.1:%d", a.node.Port))
+	must(a.t, err)
+	must(a.t, os.WriteFile(other.config, text, 0o600))
+	return &other
 }
 
 func (a *alone) command(ctx context.Context, args ...string) *exec.Cmd {
