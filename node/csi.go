@@ -2,6 +2,7 @@ package node
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -69,25 +70,45 @@ func Attached(v *corev1.PersistentVolume) (told map[string]string, err error) {
 	return told, nil
 }
 
-// AnnotationDriver holds what the CSIDriver object of a cluster says of a volume's driver, as JSON: CSITerms.
-const AnnotationDriver = "nodal.node/csi-driver"
-
-// CSITerms holds what a CSIDriver object says of how its volumes are published.
-type CSITerms struct {
-	PodInfo bool                    `json:"podInfoOnMount,omitempty"` // the driver is told of the pod
-	FSGroup storagev1.FSGroupPolicy `json:"fsGroupPolicy,omitempty"`  // empty for the default
+// InlineVolume returns the volume that stands for an inline csi volume of a pod. Its handle is the one that every kubelet
+// makes.
+func InlineVolume(pod *corev1.Pod, v *corev1.Volume) *corev1.PersistentVolume {
+	source, lasting := v.CSI, &corev1.PersistentVolume{}
+	lasting.Name = v.Name
+	lasting.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
+	lasting.Spec.CSI = &corev1.CSIPersistentVolumeSource{
+		Driver: source.Driver, VolumeHandle: fmt.Sprintf("csi-%x", sha256.Sum256([]byte(string(pod.UID)+v.Name))),
+		ReadOnly: source.ReadOnly != nil && *source.ReadOnly, VolumeAttributes: source.VolumeAttributes,
+	}
+	if source.FSType != nil {
+		lasting.Spec.CSI.FSType = *source.FSType
+	}
+	if ref := source.NodePublishSecretRef; ref != nil {
+		lasting.Spec.CSI.NodePublishSecretRef = &corev1.SecretReference{Namespace: pod.Namespace, Name: ref.Name}
+	}
+	return lasting
 }
 
-// TermsOf returns the terms of a volume's driver. Only a cluster knows any.
-func TermsOf(v *corev1.PersistentVolume) (terms CSITerms, err error) {
-	text, known := v.Annotations[AnnotationDriver]
-	if !known || !FromCluster(v) {
-		return CSITerms{}, nil
+// CheckLifecycle refuses a volume of a mode that the CSIDriver object of its driver does not list. Inline volumes need such
+// an object: the author of a pod chooses what their driver is told. terms are nil if there is none.
+func CheckLifecycle(driver string, terms *storagev1.CSIDriverSpec, mode storagev1.VolumeLifecycleMode) error {
+	switch {
+	case terms == nil && mode == storagev1.VolumeLifecyclePersistent:
+		return nil
+	case terms == nil:
+		return fmt.Errorf("volume mode %q not supported by driver %s (no CSIDriver object)", mode, driver)
+	case slices.Contains(terms.VolumeLifecycleModes, mode):
+		return nil
 	}
-	if err := json.Unmarshal([]byte(text), &terms); err != nil {
-		return CSITerms{}, fmt.Errorf("read what the driver of volume %q wants: %w", v.Name, err)
+	return fmt.Errorf("volume mode %q not supported by driver %s (only supports %q)", mode, driver, terms.VolumeLifecycleModes)
+}
+
+// Lifecycle returns the mode of the volume in Kubernetes' words.
+func (p Publication) Lifecycle() storagev1.VolumeLifecycleMode {
+	if p.Inline {
+		return storagev1.VolumeLifecycleEphemeral
 	}
-	return terms, nil
+	return storagev1.VolumeLifecyclePersistent
 }
 
 // FSGroup returns the group that shares the volumes of a pod, or nil.
@@ -114,6 +135,8 @@ type (
 	// Publication says how a pod gets a CSI volume.
 	Publication struct {
 		Volume   *corev1.PersistentVolume
+		Inline   bool                     // Volume stands for an inline volume of the pod
+		Terms    *storagev1.CSIDriverSpec // the CSIDriver object of its driver; nil if there is none
 		Pod      *corev1.Pod
 		Path     string // where it is mounted
 		ReadOnly bool

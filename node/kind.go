@@ -10,6 +10,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	nodev1 "k8s.io/api/node/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -27,6 +28,7 @@ const (
 	ClusterTrustBundle    ObjectKind = "ClusterTrustBundle"
 	PriorityClass         ObjectKind = "PriorityClass"
 	NetworkPolicy         ObjectKind = "NetworkPolicy"
+	CSIDriverObject       ObjectKind = "CSIDriver" // the type CSIDriver holds what a driver says of itself
 )
 
 // Value is the Kubernetes object that an Object holds.
@@ -77,6 +79,9 @@ var kinds = []Kind{
 	}, {
 		Name: NetworkPolicy, Version: "networking.k8s.io/v1", Plural: "networkpolicies", Namespaced: true,
 		Record: "NetworkPolicy", New: func() Value { return new(networkingv1.NetworkPolicy) },
+	}, {
+		Name: CSIDriverObject, Version: "storage.k8s.io/v1", Plural: "csidrivers", Record: "CSIDriver",
+		New: func() Value { return new(storagev1.CSIDriver) },
 	},
 }
 

@@ -60,6 +60,11 @@ func VolumeRefs(pod *corev1.Pod, v *corev1.Volume) []ObjectRef {
 		use(ConfigMap, v.ConfigMap.Name)
 	case v.Secret != nil:
 		use(Secret, v.Secret.SecretName)
+	case v.CSI != nil:
+		refs = append(refs, ObjectRef{Kind: CSIDriverObject, Name: v.CSI.Driver})
+		if secret := v.CSI.NodePublishSecretRef; secret != nil {
+			use(Secret, secret.Name)
+		}
 	case v.Projected != nil:
 		for i := range v.Projected.Sources {
 			source := &v.Projected.Sources[i]

@@ -115,15 +115,11 @@ func uniqueName(driver, handle string) corev1.UniqueVolumeName {
 // has to be told of that. Meanwhile the pods of the claim are told what they wait for.
 func (o *objects) attach(ctx context.Context, claim node.ObjectRef, a *attachment, v *corev1.PersistentVolume) error {
 	delete(v.Annotations, node.AnnotationAttached)
-	delete(v.Annotations, node.AnnotationDriver)
 	source := v.Spec.CSI
 	if source == nil {
 		return nil
 	}
 	driver, err := o.cluster.termsOf(ctx, source.Driver)
-	if err == nil {
-		err = markTerms(v, driver)
-	}
 	if err != nil {
 		return err
 	}
@@ -155,20 +151,6 @@ func (c *cluster) termsOf(ctx context.Context, driver string) (storagev1.CSIDriv
 		return storagev1.CSIDriverSpec{}, fmt.Errorf("read CSIDriver %s: %w", driver, err)
 	}
 	return found.Spec, nil
-}
-
-// markTerms marks a volume with what the node has to know of its driver.
-func markTerms(v *corev1.PersistentVolume, driver storagev1.CSIDriverSpec) error {
-	terms := node.CSITerms{PodInfo: driver.PodInfoOnMount != nil && *driver.PodInfoOnMount}
-	if driver.FSGroupPolicy != nil {
-		terms.FSGroup = *driver.FSGroupPolicy
-	}
-	if terms == (node.CSITerms{}) {
-		return nil
-	}
-	text, err := json.Marshal(terms)
-	metav1.SetMetaDataAnnotation(&v.ObjectMeta, node.AnnotationDriver, string(text))
-	return err
 }
 
 // markAttached marks a volume that is attached, with what its driver has to be told of that.

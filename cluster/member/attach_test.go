@@ -145,7 +145,7 @@ func TestAVolumeWaitsUntilTheClusterHasAttachedIt(t *testing.T) {
 		{
 			"of a driver that need not attach", func(c *controlled) {
 				c.driver = &storagev1.CSIDriver{TypeMeta: metav1.TypeMeta{APIVersion: "storage.k8s.io/v1", Kind: "CSIDriver"}}
-				c.driver.Spec.AttachRequired, c.driver.Spec.PodInfoOnMount, c.driver.Spec.FSGroupPolicy = new(false), new(true), new(storagev1.FileFSGroupPolicy)
+				c.driver.Spec.AttachRequired = new(false)
 			}, "", "{}",
 		},
 	} {
@@ -162,7 +162,7 @@ func TestAVolumeWaitsUntilTheClusterHasAttachedIt(t *testing.T) {
 				used: map[node.ObjectRef]*usage{claim: {}}, ready: func(types.NamespacedName) {},
 			}
 			v := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "pv", Annotations: map[string]string{
-				node.AnnotationAttached: "forged", node.AnnotationDriver: "forged",
+				node.AnnotationAttached: "forged",
 			}}}
 			v.Spec.CSI = &corev1.CSIPersistentVolumeSource{Driver: "disk", VolumeHandle: "v"}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -170,13 +170,6 @@ func TestAVolumeWaitsUntilTheClusterHasAttachedIt(t *testing.T) {
 			err := o.attach(ctx, claim, &attachment{}, v)
 			if waits := errors.Is(err, context.DeadlineExceeded); waits != (c.waits != "") || v.Annotations[node.AnnotationAttached] != c.mark {
 				t.Errorf("%s: got %v, with mark %q", c.name, err, v.Annotations[node.AnnotationAttached])
-			}
-			terms := ""
-			if server.driver != nil {
-				terms = `{"podInfoOnMount":true,"fsGroupPolicy":"File"}`
-			}
-			if got := copyOf(v).GetAnnotations()[node.AnnotationDriver]; got != terms {
-				t.Errorf("%s: the node is told %q of the driver, want %q", c.name, got, terms)
 			}
 			if wrong := o.used[claim].wrong; c.waits != "" && (wrong == nil || wrong.Error() != begin+c.waits) {
 				t.Errorf("%s: its pods wait for %v, want %s", c.name, wrong, begin+c.waits)

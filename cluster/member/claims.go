@@ -34,7 +34,7 @@ func (o *objects) keepClaim(ctx context.Context, ref node.ObjectRef) {
 	retry.Until(ctx, o.log, ref.String()+": cannot put it on the node yet", retry.Most, func(ctx context.Context) error {
 		claim, volume, err := o.cluster.claim(ctx, ref.Namespace, ref.Name)
 		if err == nil {
-			o.need(ref, secretsOf(volume))
+			o.need(ref, neededFor(volume))
 			err = o.markPlaced(ctx, volume)
 		}
 		if err == nil {
@@ -67,20 +67,21 @@ func (c *cluster) claim(ctx context.Context, namespace, name string) (*corev1.Pe
 	return claim, volume, nil
 }
 
-// need records the Secrets that a driver needs for the volume of a claim. The pods of the claim use them from then on.
-func (o *objects) need(ref node.ObjectRef, secrets []node.ObjectRef) {
+// need records the objects that are needed for the volume of a claim. The pods of the claim use them from then on.
+func (o *objects) need(ref node.ObjectRef, needs []node.ObjectRef) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if u := o.used[ref]; u != nil {
-		u.needs = secrets
+		u.needs = needs
 	}
 }
 
-// secretsOf returns the Secrets that the driver of a volume needs on the node.
-func secretsOf(v *corev1.PersistentVolume) (refs []node.ObjectRef) {
+// neededFor returns what the node needs to have the driver of a volume bring it: the CSIDriver object, and Secrets.
+func neededFor(v *corev1.PersistentVolume) (refs []node.ObjectRef) {
 	if v.Spec.CSI == nil {
 		return nil
 	}
+	refs = append(refs, node.ObjectRef{Kind: node.CSIDriverObject, Name: v.Spec.CSI.Driver})
 	for _, secret := range []*corev1.SecretReference{v.Spec.CSI.NodeStageSecretRef, v.Spec.CSI.NodePublishSecretRef} {
 		if secret != nil {
 			refs = append(refs, node.ObjectRef{Kind: node.Secret, Namespace: secret.Namespace, Name: secret.Name})
@@ -112,10 +113,8 @@ func (s *shelf) dropClaim(ctx context.Context, since int64, ref node.ObjectRef, 
 // the claim another one. It drops what only controllers use, too.
 func fitVolume(v *corev1.PersistentVolume, from node.Value) {
 	setPlaced(&v.ObjectMeta, node.Placed(from))
-	for _, mark := range []string{node.AnnotationAttached, node.AnnotationDriver} {
-		if text, marked := from.GetAnnotations()[mark]; marked {
-			metav1.SetMetaDataAnnotation(&v.ObjectMeta, mark, text)
-		}
+	if text, marked := from.GetAnnotations()[node.AnnotationAttached]; marked {
+		metav1.SetMetaDataAnnotation(&v.ObjectMeta, node.AnnotationAttached, text)
 	}
 	v.Spec.VolumeAttributesClassName = nil
 	if source := v.Spec.CSI; source != nil {

@@ -64,10 +64,13 @@ func TestAPodUsesTheSecretsOfItsVolumesOnceTheyAreKnown(t *testing.T) {
 	o := &objects{used: map[node.ObjectRef]*usage{claim: {}}}
 	for _, known := range []bool{false, true} {
 		if known {
-			o.need(claim, secretsOf(v))
+			o.need(claim, neededFor(v))
 		}
 		if _, uses := o.uses(pod)[secret]; uses != known {
 			t.Errorf("the volume is known: %t; the pod uses its Secret: %t", known, uses)
+		}
+		if _, uses := o.uses(pod)[node.ObjectRef{Kind: node.CSIDriverObject, Name: "disk"}]; uses != known {
+			t.Errorf("the volume is known: %t; the pod uses its driver: %t", known, uses)
 		}
 	}
 	if kept := copyOf(v).(*corev1.PersistentVolume).Spec.CSI; kept.ControllerPublishSecretRef != nil || kept.NodeStageSecretRef == nil {

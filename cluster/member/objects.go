@@ -40,7 +40,7 @@ type usage struct {
 	stop  context.CancelFunc // ends the keeper; nil for an object that an earlier process brought
 	there bool               // the node has it
 	wrong error              // why the node does not have it; nil too if that is not known yet
-	needs []node.ObjectRef   // Secrets that its volume needs, once it is known
+	needs []node.ObjectRef   // objects that its volume needs, once it is known
 }
 
 // uses returns the objects that a pod uses as long as it runs, each with its keeper. It is called with mu held.
@@ -54,7 +54,7 @@ func (o *objects) uses(want *corev1.Pod) map[node.ObjectRef]keeper {
 	}
 	for _, ref := range node.ObjectRefs(want) {
 		switch ref.Kind {
-		case node.ConfigMap, node.Secret:
+		case node.ConfigMap, node.Secret, node.CSIDriverObject:
 			follow(ref)
 		case node.ClusterTrustBundle:
 			family := ref.Family()
@@ -71,8 +71,8 @@ func (o *objects) uses(want *corev1.Pod) map[node.ObjectRef]keeper {
 	for _, ref := range claimsOf(want) {
 		found[ref] = func(ctx context.Context) { o.keepClaim(ctx, ref) }
 		if u := o.used[ref]; u != nil {
-			for _, secret := range u.needs {
-				follow(secret)
+			for _, need := range u.needs {
+				follow(need)
 			}
 		}
 	}

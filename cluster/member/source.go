@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	nodeapiv1 "k8s.io/api/node/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -35,6 +36,8 @@ func (o *objects) sources(ref node.ObjectRef) []source {
 		return o.sourcesOf(ref)
 	case ref.Kind == node.ConfigMap:
 		return []source{{o.cluster.core, "configmaps", ref.Namespace, named(ref.Name), &corev1.ConfigMap{}}}
+	case ref.Kind == node.CSIDriverObject:
+		return []source{{o.cluster.storage, "csidrivers", "", named(ref.Name), &storagev1.CSIDriver{}}}
 	case ref.Kind == node.RuntimeClass:
 		return []source{{o.cluster.classes, "runtimeclasses", "", named(ref.Name), &nodeapiv1.RuntimeClass{}}}
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/moby/sys/mountinfo"
+	storagev1 "k8s.io/api/storage/v1"
 
 	"nodal/host/replace"
 	"nodal/node"
@@ -34,10 +35,10 @@ const whole = fs.ModeSticky
 
 // tag names the volume to which a directory belongs, in upstream's form.
 type tag struct {
-	Driver    string `json:"driverName"`
-	Handle    string `json:"volumeHandle"`
-	Name      string `json:"specVolID,omitempty"`
-	Lifecycle string `json:"volumeLifecycleMode,omitempty"`
+	Driver    string                        `json:"driverName"`
+	Handle    string                        `json:"volumeHandle"`
+	Name      string                        `json:"specVolID,omitempty"`
+	Lifecycle storagev1.VolumeLifecycleMode `json:"volumeLifecycleMode,omitempty"`
 }
 
 func (t tag) volume() node.CSIVolume { return node.CSIVolume{Driver: t.Driver, Handle: t.Handle} }

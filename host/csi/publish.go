@@ -27,20 +27,19 @@ func (v *Volumes) Publish(ctx context.Context, p node.Publication) error {
 	if err != nil {
 		return fmt.Errorf("kubernetes.io/csi: mounter.SetUpAt failed to get CSI client: %w", err)
 	}
-	attached, err := node.Attached(p.Volume)
-	if err != nil {
-		return err
+	if err := node.CheckLifecycle(source.Driver, p.Terms, p.Lifecycle()); err != nil {
+		return fmt.Errorf("kubernetes.io/csi: mounter.SetupAt failed to check volume lifecycle mode: %w", err)
 	}
-	told, err := attributes(p)
+	attached, err := node.Attached(p.Volume)
 	if err != nil {
 		return err
 	}
 	id, _ := node.CSIVolumeOf(p.Volume)
 	request := &csiapi.NodePublishVolumeRequest{
-		VolumeId: id.Handle, TargetPath: p.Path, Readonly: p.ReadOnly, VolumeContext: told,
+		VolumeId: id.Handle, TargetPath: p.Path, Readonly: p.ReadOnly, VolumeContext: attributes(p),
 		VolumeCapability: capability(p.Volume, info.Driver, p.Group), PublishContext: attached,
 	}
-	if info.Driver.Can(node.StagesVolumes) {
+	if !p.Inline && info.Driver.Can(node.StagesVolumes) {
 		release, err := v.staged(ctx, id)
 		if err != nil {
 			return err
@@ -52,7 +51,7 @@ func (v *Volumes) Publish(ctx context.Context, p node.Publication) error {
 		return err
 	}
 	v.note(p.Path, id)
-	if err := prepare(dir, tag{id.Driver, id.Handle, p.Volume.Name, "Persistent"}); err != nil {
+	if err := prepare(dir, tag{id.Driver, id.Handle, p.Volume.Name, p.Lifecycle()}); err != nil {
 		return err
 	}
 	err = v.call(ctx, info, "NodePublishVolume", func(ctx context.Context, c csiapi.NodeClient) error {
@@ -69,18 +68,17 @@ func (v *Volumes) Publish(ctx context.Context, p node.Publication) error {
 }
 
 // attributes returns the attributes of a volume, with those of the pod if the driver wants them.
-func attributes(p node.Publication) (map[string]string, error) {
-	terms, err := node.TermsOf(p.Volume)
-	if err != nil || !terms.PodInfo {
-		return p.Volume.Spec.CSI.VolumeAttributes, err
+func attributes(p node.Publication) map[string]string {
+	if p.Terms == nil || p.Terms.PodInfoOnMount == nil || !*p.Terms.PodInfoOnMount {
+		return p.Volume.Spec.CSI.VolumeAttributes
 	}
 	all := map[string]string{}
 	maps.Copy(all, p.Volume.Spec.CSI.VolumeAttributes)
 	maps.Copy(all, map[string]string{
 		"csi.storage.k8s.io/pod.name": p.Pod.Name, "csi.storage.k8s.io/pod.namespace": p.Pod.Namespace, "csi.storage.k8s.io/pod.uid": string(p.Pod.UID),
-		"csi.storage.k8s.io/serviceAccount.name": p.Pod.Spec.ServiceAccountName, "csi.storage.k8s.io/ephemeral": "false",
+		"csi.storage.k8s.io/serviceAccount.name": p.Pod.Spec.ServiceAccountName, "csi.storage.k8s.io/ephemeral": strconv.FormatBool(p.Inline),
 	})
-	return all, nil
+	return all
 }
 
 // published reports whether a driver has mounted a volume, and said so.

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	csiapi "github.com/container-storage-interface/spec/lib/go/csi"
+	storagev1 "k8s.io/api/storage/v1"
 
 	"nodal/node"
 )
@@ -25,7 +26,7 @@ func (v *Volumes) Use(ctx context.Context, path string) (use node.VolumeUse, err
 		return use, fmt.Errorf("driver %s does not say how full its volumes are: %w", t.Driver, node.ErrUnsupported)
 	}
 	request := &csiapi.NodeGetVolumeStatsRequest{VolumeId: t.Handle, VolumePath: path}
-	if info.Driver.Can(node.StagesVolumes) {
+	if t.Lifecycle != storagev1.VolumeLifecycleEphemeral && info.Driver.Can(node.StagesVolumes) {
 		request.StagingTargetPath = filepath.Join(v.stageDir(t.volume()), stagedAt)
 	}
 	err = v.call(ctx, info, "NodeGetVolumeStats", func(ctx context.Context, c csiapi.NodeClient) error {

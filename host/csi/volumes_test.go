@@ -15,6 +15,7 @@ import (
 	csiapi "github.com/container-storage-interface/spec/lib/go/csi"
 	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"nodal/node"
@@ -330,19 +331,38 @@ func TestADriverIsToldOfThePodIfItAsksForIt(t *testing.T) {
 		"color": "red", "csi.storage.k8s.io/pod.name": "web", "csi.storage.k8s.io/pod.namespace": "ns", "csi.storage.k8s.io/pod.uid": "u1",
 		"csi.storage.k8s.io/serviceAccount.name": "robot", "csi.storage.k8s.io/ephemeral": "false",
 	}
+	inline := maps.Clone(whole)
+	inline["csi.storage.k8s.io/ephemeral"] = "true"
 	for _, c := range []struct {
-		name, from, terms string
-		want              map[string]string
-		fails             bool
+		name   string
+		terms  *storagev1.CSIDriverSpec
+		inline bool
+		want   map[string]string
 	}{
-		{"it asks", node.Cluster, `{"podInfoOnMount":true}`, whole, false},
-		{"it does not", node.Cluster, `{"fsGroupPolicy":"File"}`, pv.Spec.CSI.VolumeAttributes, false},
-		{"a volume of the node's own users", "", `{"podInfoOnMount":true}`, pv.Spec.CSI.VolumeAttributes, false},
-		{"what it asks cannot be read", node.Cluster, "?", pv.Spec.CSI.VolumeAttributes, true},
+		{"it asks", &storagev1.CSIDriverSpec{PodInfoOnMount: new(true)}, false, whole},
+		{"it asks, for a volume of the pod alone", &storagev1.CSIDriverSpec{PodInfoOnMount: new(true)}, true, inline},
+		{"it does not", &storagev1.CSIDriverSpec{PodInfoOnMount: new(false)}, false, pv.Spec.CSI.VolumeAttributes},
+		{"it says nothing", nil, false, pv.Spec.CSI.VolumeAttributes},
 	} {
-		pv.Annotations = map[string]string{node.AnnotationFrom: c.from, node.AnnotationDriver: c.terms}
-		if got, err := attributes(node.Publication{Volume: pv, Pod: pod}); !maps.Equal(got, c.want) || (err != nil) != c.fails {
-			t.Errorf("%s: got %v, %v", c.name, got, err)
+		if got := attributes(node.Publication{Volume: pv, Pod: pod, Terms: c.terms, Inline: c.inline}); !maps.Equal(got, c.want) {
+			t.Errorf("%s: got %v", c.name, got)
 		}
+	}
+}
+
+func TestAnInlineVolumeIsPublishedWithoutAStage(t *testing.T) {
+	b := newBench(t)
+	b.pub.Inline = true
+	if err := b.publish(); err == nil || !strings.Contains(err.Error(), `volume mode "Ephemeral" not supported by driver disk (no CSIDriver object)`) {
+		t.Errorf("without an object of its driver: got %v", err)
+	}
+	b.pub.Terms = &storagev1.CSIDriverSpec{VolumeLifecycleModes: []storagev1.VolumeLifecycleMode{storagev1.VolumeLifecycleEphemeral}}
+	if err := b.publish(); err != nil {
+		t.Fatal(err)
+	}
+	b.again()
+	b.pub.Terms = nil // the pod keeps what it has
+	if err := errors.Join(b.publish(), b.unpublish()); err != nil || !slices.Equal(b.called, []string{"publish", "unpublish"}) || len(b.Held()) > 0 {
+		t.Errorf("got %v after %q, and %v are held", err, b.called, b.Held())
 	}
 }

@@ -86,11 +86,12 @@ func TestWhereTheFilesOfAPodLie(t *testing.T) {
 	host := volume("host", corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{}})
 	claim := volume("claim", corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "mine"}})
 	driven := volume("driven", corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "disk"}})
-	got, err := newBench().Places(podWith(scratch("scratch"), scratch("broken"), scratch("remote"), memory, config, secret, host, claim, driven))
+	inline := volume("driven", corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{Driver: "disk"}})
+	got, err := newBench().Places(podWith(scratch("scratch"), scratch("broken"), scratch("remote"), memory, config, secret, host, claim, driven, inline))
 	want := []node.DiskPlace{
 		{Dir: "/scratch", Volume: "scratch", Ephemeral: true}, {Dir: "/memory", Volume: "memory", Apart: true},
 		{Dir: "/config", Volume: "config", Ephemeral: true}, {Dir: "/secret", Volume: "secret"},
-		{Dir: "/claim", Volume: "claim", Claim: "mine", Apart: true}, {Dir: "/driven/mount", Volume: "driven", Claim: "disk", Apart: true, Driven: true}, {Dir: "/logs/web/main", Container: "main"},
+		{Dir: "/claim", Volume: "claim", Claim: "mine", Apart: true}, {Dir: "/driven/mount", Volume: "driven", Claim: "disk", Apart: true, Driven: true}, {Dir: "/driven/mount", Volume: "driven", Apart: true, Driven: true}, {Dir: "/logs/web/main", Container: "main"},
 	}
 	if !slices.Equal(got, want) || err == nil || err.Error() != "no way to broken" {
 		t.Errorf("got %+v, %v; want %+v, and that there is no way to one", got, err, want)

@@ -53,6 +53,8 @@ func placeOf(pod *corev1.Pod, v *corev1.Volume) (place node.DiskPlace, ok bool) 
 	case v.EmptyDir != nil:
 		place.Apart = v.EmptyDir.Medium != corev1.StorageMediumDefault
 		place.Ephemeral = !place.Apart
+	case v.CSI != nil:
+		place.Apart = true
 	case v.ConfigMap != nil:
 		place.Ephemeral = true
 	case v.Secret == nil && v.DownwardAPI == nil && v.Projected == nil:

@@ -31,17 +31,31 @@ func (t *Tree) setUpCSI(ctx context.Context, at place) error {
 	if t.CSI == nil {
 		return fmt.Errorf("a CSI volume: %w", node.ErrUnsupported)
 	}
-	return t.CSI.Publish(ctx, node.Publication{
-		Volume: at.lasting, Pod: at.pod, Path: at.dir, ReadOnly: at.readOnly || at.lasting.Spec.CSI.ReadOnly, Group: node.FSGroup(at.pod),
-		Hand: at.handCSI,
-	})
+	p := node.Publication{
+		Volume: at.lasting, Inline: at.volume.CSI != nil, Terms: t.terms(at.lasting.Spec.CSI.Driver), Pod: at.pod, Path: at.dir,
+		ReadOnly: at.readOnly || at.lasting.Spec.CSI.ReadOnly, Group: node.FSGroup(at.pod),
+	}
+	p.Hand = func(path string) error { return at.handCSI(path, p.Terms) }
+	return t.CSI.Publish(ctx, p)
+}
+
+// terms returns what is known of how volumes of a driver are published, or nil.
+func (t *Tree) terms(driver string) *storagev1.CSIDriverSpec {
+	object, ok := t.Objects.Object(node.ObjectRef{Kind: node.CSIDriverObject, Name: driver})
+	if !ok {
+		return nil
+	}
+	return &node.As[*storagev1.CSIDriver](object).Spec
 }
 
 // handCSI gives the files of a volume to the pod's group where Kubernetes does so.
-func (at place) handCSI(path string) error {
-	terms, err := node.TermsOf(at.lasting)
-	if err != nil || !hands(&at.lasting.Spec, terms.FSGroup, at.readOnly) {
-		return err
+func (at place) handCSI(path string, terms *storagev1.CSIDriverSpec) error {
+	var policy storagev1.FSGroupPolicy
+	if terms != nil && terms.FSGroupPolicy != nil {
+		policy = *terms.FSGroupPolicy
+	}
+	if !hands(&at.lasting.Spec, policy, at.readOnly) {
+		return nil
 	}
 	return at.handToGroup(path)
 }

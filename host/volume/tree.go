@@ -72,7 +72,7 @@ type place struct {
 	volume *corev1.Volume
 	dir    string
 
-	lasting  *corev1.PersistentVolume // what its claim is bound to
+	lasting  *corev1.PersistentVolume // what its claim is bound to, or stands for an inline csi volume
 	readOnly bool                     // whatever containers say
 	ending   bool                     // its claim is being deleted
 }
@@ -130,6 +130,10 @@ func (t *Tree) find(pod *corev1.Pod, name string) (place, kind, error) {
 			return place{}, kind{}, err
 		}
 		called = at.lasting.Name
+	}
+	if at.volume.CSI != nil {
+		at.lasting = node.InlineVolume(pod, at.volume)
+		at.readOnly = at.lasting.Spec.CSI.ReadOnly
 	}
 	at.readOnly = at.readOnly || at.volume.NFS != nil && at.volume.NFS.ReadOnly
 	kind, err := kindOf(at)

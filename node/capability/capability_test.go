@@ -38,7 +38,7 @@ func TestCheckReportsWhatIsNotHonoured(t *testing.T) {
 				{Name: "d", VolumeSource: corev1.VolumeSource{AzureDisk: &corev1.AzureDiskVolumeSource{DiskName: "d"}}},
 				{Name: "e", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: "Memory"}}},
 			}
-		}, []string{"spec.volumes[0].csi", "spec.volumes[3].azureDisk"}, nil},
+		}, []string{"spec.volumes[3].azureDisk"}, nil},
 		{"only the sources that take a server are refused", func(p *corev1.Pod) {
 			p.Spec.Volumes = []corev1.Volume{{Name: "a", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
 				Sources: []corev1.VolumeProjection{

@@ -28,7 +28,7 @@ func volumeRules() []rule {
 		rules = append(rules, refuses(at+"."+kind, noDriver))
 	}
 	rules = append(rules,
-		refuses(at+".csi", "the node knows no CSIDriver object that would allow Ephemeral volumes; claim a PersistentVolume with a csi source"),
+		honoured(at+".csi", "needs a CSIDriver object whose volumeLifecycleModes list Ephemeral; without it the pod waits"),
 		honoured(at+".image", "needs support by the runtime (containerd 2.1); without it no container is created, and the pod's status says why"),
 		honoured(at+".nfs", "needs mount.nfs on the machine; without it the pod waits with an event"),
 	)

@@ -5,6 +5,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	nodev1 "k8s.io/api/node/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
 
 	"nodal/node"
 )
@@ -70,5 +71,17 @@ func defaultNetworkPolicy(policy *networkingv1.NetworkPolicy) {
 func defaultPolicyPorts(ports []networkingv1.NetworkPolicyPort) {
 	for i := range ports {
 		setDefaultPtr(&ports[i].Protocol, corev1.ProtocolTCP)
+	}
+}
+
+func defaultCSIDriver(driver *storagev1.CSIDriver) {
+	spec := &driver.Spec
+	setDefaultPtr(&spec.AttachRequired, true)
+	setDefaultPtr(&spec.FSGroupPolicy, storagev1.ReadWriteOnceWithFSTypeFSGroupPolicy)
+	for _, off := range []**bool{&spec.PodInfoOnMount, &spec.StorageCapacity, &spec.RequiresRepublish, &spec.SELinuxMount} {
+		setDefaultPtr(off, false)
+	}
+	if len(spec.VolumeLifecycleModes) == 0 {
+		spec.VolumeLifecycleModes = []storagev1.VolumeLifecycleMode{storagev1.VolumeLifecyclePersistent}
 	}
 }

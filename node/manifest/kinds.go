@@ -41,6 +41,8 @@ func readers() []reader {
 			r.complete, r.check = of(defaultPriorityClass, rules.PriorityClass)
 		case node.NetworkPolicy:
 			r.complete, r.check = of(defaultNetworkPolicy, rules.NetworkPolicy)
+		case node.CSIDriverObject:
+			r.complete, r.check = of(defaultCSIDriver, rules.CSIDriver)
 		}
 		all = append(all, r)
 	}

@@ -12,6 +12,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	nodev1 "k8s.io/api/node/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -148,6 +149,7 @@ func samples() []any {
 			PodSelector: metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
 			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress},
 		}},
+		&storagev1.CSIDriver{ObjectMeta: meta, Spec: storagev1.CSIDriverSpec{FSGroupPolicy: new(storagev1.FileFSGroupPolicy)}},
 		&schedulingv1.PriorityClass{ObjectMeta: meta, Value: 1000, Description: "for what matters"},
 	}
 }

@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 
+	nodev1 "nodal/api/gen/node/v1"
 	"nodal/test/agent"
 	"nodal/test/claim"
 	"nodal/test/daemon"
@@ -151,6 +152,21 @@ func holding(name, claim string) string {
 		"command: [sh, -c, \"exec sleep 1000\"], volumeMounts: [{name: disk, mountPath: /disk}]}\n")
 }
 
+const driversPath = "/apis/storage.k8s.io/v1/csidrivers"
+
+// driverObject is the CSIDriver object of the driver.
+func driverObject(spec string) string {
+	return "apiVersion: storage.k8s.io/v1\nkind: CSIDriver\nmetadata: {name: " + diskDriver + "}\nspec: {" + spec + "}\n"
+}
+
+// driverObjects counts the CSIDriver objects on the node.
+func (w *world) driverObjects() int {
+	w.t.Helper()
+	reply, err := nodev1.NewObjectsServiceClient(w.node.Conn()).ListObjects(w.t.Context(), &nodev1.ListObjectsRequest{Kind: "CSIDriver"})
+	must(w.t, err)
+	return len(reply.GetObjects())
+}
+
 // attachment returns the path of the VolumeAttachment of a volume on the node.
 func attachment(handle string) string {
 	return fmt.Sprintf("/apis/storage.k8s.io/v1/volumeattachments/csi-%x", sha256.Sum256([]byte(handle+diskDriver+"node-a")))
@@ -176,6 +192,7 @@ func TestPodsOfAClusterHaveVolumesThatItsControllerAttaches(t *testing.T) {
 		"volumes of a driver whose CSIDriver object says that they need not be attached are not waited for",
 		"a driver whose CSIDriver object asks for it is told of the pod, and fsGroupPolicy says whether files go to the pod's group",
 		"a pod that has finished but was not deleted does not keep its volume on the node",
+		"a pod of a cluster has inline csi volumes of a driver whose CSIDriver object lists Ephemeral, and waits until it does",
 	)
 	w, d := newDisks(t, "STAGE_UNSTAGE_VOLUME")
 	must(t, w.StartControllers("--controllers=persistentvolume-attach-detach-controller,persistentvolume-binder-controller"))
@@ -246,7 +263,7 @@ func TestPodsOfAClusterHaveVolumesThatItsControllerAttaches(t *testing.T) {
 		return code == http.StatusNotFound
 	})
 
-	w.create("/apis/storage.k8s.io/v1/csidrivers", "apiVersion: storage.k8s.io/v1\nkind: CSIDriver\nmetadata: {name: "+diskDriver+"}\nspec: {attachRequired: false, podInfoOnMount: true, fsGroupPolicy: File}\n")
+	w.create(driversPath, driverObject("attachRequired: false, podInfoOnMount: true, fsGroupPolicy: File"))
 	w.disk("near", "")
 	w.create(podsPath, holding("near", "near")+"  securityContext: {fsGroup: 5000}\n")
 	near := w.await("near", "ready", ready)
@@ -258,7 +275,20 @@ func TestPodsOfAClusterHaveVolumesThatItsControllerAttaches(t *testing.T) {
 	if got := w.inside("near", "stat -c %g /disk"); got != "5000\n" {
 		t.Errorf("the volume belongs to group %q, want 5000", got)
 	}
-	for _, name := range []string{"near", "done"} {
+	w.create(podsPath, manifest("own", "  volumes: [{name: disk, csi: {driver: "+diskDriver+", volumeAttributes: {color: blue}}}]\n  containers:\n"+
+		"  - {name: main, image: \"nodal.test/busybox:1\", command: [sh, -c, \"exec sleep 1000\"], volumeMounts: [{name: disk, mountPath: /disk}]}\n"))
+	own := w.await("own", "there", func(*corev1.Pod) bool { return true })
+	w.eventually("word that its driver has no volumes of pods", func() bool {
+		return slices.ContainsFunc(w.told(own, "FailedMount"), func(words string) bool {
+			return strings.HasSuffix(words, `volume mode "Ephemeral" not supported by driver disk.nodal.test (only supports ["Persistent"])`)
+		})
+	})
+	w.ask("DELETE", driversPath+"/"+diskDriver, "", "") // the modes of one never change
+	w.create(driversPath, driverObject("podInfoOnMount: true, volumeLifecycleModes: [Ephemeral]"))
+	w.await("own", "ready", ready)
+	d.wantHeard(fmt.Sprintf("NodePublishVolume csi-%x", sha256.Sum256([]byte(string(own.UID)+"disk")))+" mode=SINGLE_NODE_WRITER fs= flags= group= color=blue "+
+		"csi.storage.k8s.io/ephemeral=true csi.storage.k8s.io/pod.name=own", 1)
+	for _, name := range []string{"near", "done", "own"} {
 		w.ask("DELETE", podsPath+"/"+name, "", "")
 		w.awaitGone(name)
 	}
@@ -267,6 +297,6 @@ func TestPodsOfAClusterHaveVolumesThatItsControllerAttaches(t *testing.T) {
 		must(t, err)
 		mounts, err := os.ReadFile("/proc/self/mounts")
 		must(t, err)
-		return len(left) == 0 && !strings.Contains(string(mounts), w.node.Dir+"/") && !strings.Contains(w.shelf(), "Secret")
+		return len(left) == 0 && !strings.Contains(string(mounts), w.node.Dir+"/") && !strings.Contains(w.shelf(), "Secret") && w.driverObjects() == 0
 	})
 }

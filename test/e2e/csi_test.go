@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -239,5 +241,81 @@ func TestPodsShareAVolumeOfACSIDriver(t *testing.T) {
 	n.eventually("the volume to be unstaged", func() bool { return len(d.heard("NodeUnstageVolume vol-good")) == 1 })
 	n.deletePod("bad", "")
 	n.deletePod("slow", "")
+	n.eventually("nothing to be left", func() bool { return d.left() == "" })
+}
+
+// driverObject is the CSIDriver object of the driver.
+func driverObject(spec string) string {
+	return "---\napiVersion: storage.k8s.io/v1\nkind: CSIDriver\nmetadata: {name: " + diskDriver + "}\nspec: {" + spec + "}\n"
+}
+
+// inlineHandle is the handle of a pod's volume disk, as every kubelet makes it.
+func inlineHandle(pod *corev1.Pod) string {
+	return fmt.Sprintf("csi-%x", sha256.Sum256([]byte(string(pod.UID)+"disk")))
+}
+
+func TestPodsHaveInlineVolumesOfACSIDriver(t *testing.T) {
+	claim.Shows(t, "CSI",
+		"an inline csi volume of a pod is published without a stage, with the handle that every kubelet makes, its attributes and its Secret, and goes with the pod",
+		"an inline csi volume waits, in Kubernetes' words, until the CSIDriver object of its driver lists Ephemeral",
+		"podInfoOnMount and fsGroupPolicy of a CSIDriver object that is posted to the node hold for its volumes",
+		"an inline csi volume stays over the end of the agent, and one whose publication had no answer is published again or taken away",
+	)
+	n := start(t)
+	d := n.mountDisks("--able", "STAGE_UNSTAGE_VOLUME,GET_VOLUME_STATS")
+	d.waitDriver()
+	inline := func(name, more string) string {
+		return "---\n" + keeper(name, "  - {name: disk, csi: {driver: "+diskDriver+", volumeAttributes: {color: red}"+more+"}}\n", "disk")
+	}
+	n.apply("apiVersion: v1\nkind: Secret\nmetadata: {name: disk}\nstringData: {password: open}\n" +
+		inline("a", ", fsType: ext4, nodePublishSecretRef: {name: disk}") + inline("b", ", readOnly: true"))
+	const begin = `MountVolume.SetUp failed for volume "disk" : kubernetes.io/csi: mounter.SetupAt failed to check volume lifecycle mode: volume mode "Ephemeral" not supported by driver `
+	says := func(words string) func(*corev1.Pod) bool {
+		return func(p *corev1.Pod) bool { return p.Status.Reason == "FailedMount" && p.Status.Message == begin+words }
+	}
+	n.wait("a", "waits for a CSIDriver object", says(diskDriver+" (no CSIDriver object)"))
+	n.apply(driverObject(""))
+	n.wait("a", "waits for its mode", says(diskDriver+` (only supports ["Persistent"])`))
+	n.apply(driverObject("volumeLifecycleModes: [Ephemeral], podInfoOnMount: true, fsGroupPolicy: File"))
+	a, b := n.waitRunning("a"), n.waitRunning("b")
+	if got := n.inside("a", "main", "echo hello >/disk/file && stat -c %g /disk/file"); got != "5000\n" {
+		t.Errorf("a writes for group %q, want 5000", got)
+	}
+	if got := n.inside("b", "main", "echo x 2>&1 >/disk/file || true"); !strings.Contains(got, "Read-only") {
+		t.Errorf("b writes: %q, want that it may not", got)
+	}
+	d.wantHeard("NodeStageVolume", 0)
+	d.wantHeard("NodePublishVolume "+inlineHandle(a)+" mode=SINGLE_NODE_WRITER fs=ext4 flags= group= color=red csi.storage.k8s.io/ephemeral=true csi.storage.k8s.io/pod.name=a "+
+		"csi.storage.k8s.io/pod.namespace=default csi.storage.k8s.io/pod.uid="+string(a.UID)+" csi.storage.k8s.io/serviceAccount.name=default secret:password=open", 1)
+	d.wantHeard("NodePublishVolume "+inlineHandle(b), 1)
+	var summary statsapi.Summary
+	n.curlTLS("viewer", "/stats/summary").into(n, &summary)
+	for _, pod := range summary.Pods {
+		if pod.PodRef.Name == "a" && (len(pod.VolumeStats) != 1 || pod.VolumeStats[0].PVCRef != nil || *pod.VolumeStats[0].UsedBytes != 5000) {
+			t.Errorf("pod a has volumes %+v, want what the driver says", pod.VolumeStats)
+		}
+	}
+
+	d.tell("late", "NodePublishVolume")
+	n.apply(inline("c", "") + inline("gone", ""))
+	c := n.wait("c", "has no answer", func(p *corev1.Pod) bool { return strings.Contains(p.Status.Message, "fails late") })
+	gone := n.wait("gone", "has no answer", func(p *corev1.Pod) bool { return strings.Contains(p.Status.Message, "fails late") })
+	n.Kill()
+	d.Kill()
+	d.tell("late")
+	d.begin()
+	n.up()
+	n.waitRunning("c")
+	n.deletePod("gone", "")
+	d.wantHeard("NodeUnpublishVolume "+inlineHandle(gone), 1)
+	if len(d.heard("NodePublishVolume "+inlineHandle(c))) < 2 {
+		t.Error("the volume of c was not published again")
+	}
+	n.unmoved("a", "b")
+	d.wantHeard("NodePublishVolume "+inlineHandle(a), 1)
+	for _, name := range []string{"a", "b", "c"} {
+		n.deletePod(name, "")
+	}
+	d.wantHeard("NodeUnpublishVolume "+inlineHandle(a), 1)
 	n.eventually("nothing to be left", func() bool { return d.left() == "" })
 }

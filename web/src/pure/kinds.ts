@@ -24,6 +24,7 @@ export const kinds = [
   { kind: "clustertrustbundles", one: "ClusterTrustBundle", many: "Trust bundles", namespaced: false, empty: "Certificates of authorities for pods to trust." },
   { kind: "priorityclasses", one: "PriorityClass", many: "Priority classes", namespaced: false, empty: "Numbers that pods take by name.", named: "priorityClassName", what: (o: Fields) => `${o["value"]}${o["globalDefault"] ? ", by default" : ""}` },
   { kind: "networkpolicies", one: "NetworkPolicy", many: "Network policies", namespaced: true, empty: "What pods may send each other and the world." },
+  { kind: "csidrivers", one: "CSIDriver", many: "CSI drivers", namespaced: false, empty: "How volumes of CSI drivers are published." },
 ] as const satisfies readonly KindInfo[];
 
 export type Kind = (typeof kinds)[number]["kind"];
