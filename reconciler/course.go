@@ -48,6 +48,16 @@ func (c *course) acting() bool {
 	return false
 }
 
+// changing reports whether an action is in flight that has an effect and no time of its own.
+func (c *course) changing() bool {
+	for _, a := range c.busy {
+		if nature := a.About().Nature; nature != node.Slow && nature != node.Looks {
+			return true
+		}
+	}
+	return false
+}
+
 // idle returns the actions whose targets are not busy.
 func (c *course) idle(actions []node.Action) (begin []node.Action) {
 	for _, a := range actions {

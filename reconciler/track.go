@@ -151,7 +151,7 @@ func (t *Track) cure() {
 // Next decides what to do. The input holds what the track does not know itself. Next returns an empty turn while
 // effects are under way.
 func (t *Track) Next(in decide.Input) Turn {
-	if t.acting() {
+	if t.acting() && !t.endsDespiteLooks() {
 		return Turn{}
 	}
 	if t.unsure {
@@ -166,6 +166,13 @@ func (t *Track) Next(in decide.Input) Turn {
 		}
 	}
 	return turn
+}
+
+// endsDespiteLooks reports whether the pod has to end, and nothing is in flight but looks at it. A runtime that does not
+// answer one of them must not take from its containers the time in which they may end.
+func (t *Track) endsDespiteLooks() bool {
+	ends := t.slot.Pod.Deletion != nil || t.slot.Termination != nil
+	return ends && !t.unsure && !t.changing()
 }
 
 // Outcome is the end of an action.

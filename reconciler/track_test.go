@@ -89,6 +89,36 @@ func TestTrackLooksWhenItIsNotSure(t *testing.T) {
 	}
 }
 
+func TestAPodEndsThoughALookIsNotAnswered(t *testing.T) {
+	ends := &node.Termination{Requested: noon, Reason: "Terminated", Grace: time.Second}
+	for _, c := range []struct {
+		name   string
+		ends   *node.Termination
+		flies  node.Action
+		unsure bool
+		want   bool
+	}{
+		{"it is to go on", nil, node.InspectContainer{Container: "app", ID: "old"}, false, false},
+		{"it is to end", ends, node.InspectContainer{Container: "app", ID: "old"}, false, true},
+		{"it is to end while something changes", ends, node.ResizeContainer{Container: "app", ID: "c0"}, false, false},
+		{"it is to end, and what there is may have changed", ends, node.InspectContainer{Container: "app", ID: "old"}, true, false},
+	} {
+		got := upTo(node.ContainerRunning)
+		got.Containers[0].Inspected = true
+		track := trackOf(got)
+		track.slot.Termination, track.unsure = c.ends, c.unsure
+		track.Begin(c.flies)
+		stops := false
+		for _, a := range track.Next(decide.Input{Now: noon}).Actions {
+			_, stop := a.(node.StopContainer)
+			stops = stops || stop
+		}
+		if stops != c.want {
+			t.Errorf("%s: it stops its container: %v, want %v", c.name, stops, c.want)
+		}
+	}
+}
+
 func TestFailuresRest(t *testing.T) {
 	unknown := fmt.Errorf("no answer: %w", node.ErrUnknown)
 	pull := &node.Failure{Reason: "ErrImagePull", Err: errors.New("no such image")}
