@@ -34,7 +34,7 @@ func (s reader) get(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, err, chi.URLParam(r, "name"))
 		return
 	}
-	writeJSON(w, http.StatusOK, s.shown(as, []*object{found}, found.GetResourceVersion(), false))
+	writeJSON(w, http.StatusOK, s.shown(as, found, found.GetResourceVersion()))
 }
 
 var errForm = fmt.Errorf("only application/json is served: %w", node.ErrUnsupported)
@@ -53,36 +53,51 @@ func (s reader) list(w http.ResponseWriter, r *http.Request) {
 		s.watch(w, r, of, as)
 		return
 	}
+	part, err := pageOf(query)
+	if err != nil {
+		s.fail(w, err, "")
+		return
+	}
 	all, revision, err := s.source.list(r.Context(), of)
 	if err != nil {
 		s.fail(w, err, "")
 		return
 	}
-	writeJSON(w, http.StatusOK, s.shown(as, all, versionOf(revision), true))
+	if err := s.unmoved(r.Context(), of, part, revision); err != nil {
+		s.failPage(w, err, part)
+		return
+	}
+	all, meta := part.cut(all, revision, of.labels == "" && of.fields == "")
+	writeJSON(w, http.StatusOK, s.listed(as, all, meta))
 }
 
-// shown returns objects as a client wants them: one, or a list.
-func (s reader) shown(as form, all []*object, version string, list bool) any {
-	meta := metav1.ListMeta{ResourceVersion: version}
-	switch {
-	case as == tables:
+// shown returns an object as a client wants it.
+func (s reader) shown(as form, one *object, version string) any {
+	switch as {
+	case tables:
+		return s.columns.table([]*object{one}, metav1.ListMeta{ResourceVersion: version})
+	case metas:
+		return metaOf(one)
+	}
+	return one.Object
+}
+
+// listed returns a list as a client wants it.
+func (s reader) listed(as form, all []*object, meta metav1.ListMeta) any {
+	if as == tables {
 		return s.columns.table(all, meta)
-	case as == metas && list:
-		items := make([]any, len(all))
-		for i, o := range all {
+	}
+	items := make([]any, len(all))
+	for i, o := range all {
+		items[i] = o.Object
+		if as == metas {
 			items[i] = metaOf(o)
 		}
-		return listed{metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "PartialObjectMetadataList"}, meta, items}
-	case as == metas:
-		return metaOf(all[0])
-	case list:
-		items := make([]any, len(all))
-		for i, o := range all {
-			items[i] = o.Object
-		}
-		return listed{metav1.TypeMeta{APIVersion: s.GroupVersion().String(), Kind: s.Kind + "List"}, meta, items}
 	}
-	return all[0].Object
+	if as == metas {
+		return listed{metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "PartialObjectMetadataList"}, meta, items}
+	}
+	return listed{metav1.TypeMeta{APIVersion: s.GroupVersion().String(), Kind: s.Kind + "List"}, meta, items}
 }
 
 type listed struct {
@@ -146,7 +161,7 @@ func (s reader) watch(w http.ResponseWriter, r *http.Request, of selection, as f
 			return s.mark(out, asked, c.revision)
 		}
 		c.object.SetResourceVersion(versionOf(c.revision))
-		return out.send(changeNames[c.kind], s.shown(as, []*object{c.object}, versionOf(c.revision), false))
+		return out.send(changeNames[c.kind], s.shown(as, c.object, versionOf(c.revision)))
 	})
 	switch {
 	case ctx.Err() != nil || errors.Is(err, io.EOF):

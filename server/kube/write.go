@@ -293,5 +293,5 @@ func (s writer) answer(w http.ResponseWriter, r *http.Request, code int, taken *
 	if as == nothing {
 		as = whole
 	}
-	writeJSON(w, code, reader{s.resource}.shown(as, []*object{taken}, taken.GetResourceVersion(), false))
+	writeJSON(w, code, reader{s.resource}.shown(as, taken, taken.GetResourceVersion()))
 }
