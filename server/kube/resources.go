@@ -49,7 +49,7 @@ func (r *resource) verbs() []string {
 		verbs = append(verbs, "create", "update", "patch")
 	}
 	if r.remove != "" {
-		verbs = append(verbs, "delete")
+		verbs = append(verbs, "delete", "deletecollection")
 	}
 	slices.Sort(verbs)
 	return verbs

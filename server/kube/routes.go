@@ -106,7 +106,8 @@ func (r *resource) routes(c clients) []Route {
 			Route{"PUT", one, r.put, changes, write.update, true}, Route{"PATCH", one, r.put, changes, write.patch, true})
 	}
 	if r.remove != "" {
-		routes = append(routes, Route{"DELETE", one, r.remove, changes, write.remove, true})
+		routes = append(routes, Route{"DELETE", one, r.remove, changes, write.remove, true},
+			Route{"DELETE", within, r.remove, changes, write.removeAll, true})
 	}
 	return routes
 }
