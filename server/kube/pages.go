@@ -27,7 +27,7 @@ type page struct {
 	since int64  // the revision that the list has to show; 0 or less for the present one
 }
 
-// token is what a client gets with a page and brings for the next one. It looks as that of an API server.
+// token says where the next page begins. A client gets it with a page and brings it for the next one. It looks as that of an API server.
 type token struct {
 	Version string `json:"v"`
 	Since   int64  `json:"rv"`

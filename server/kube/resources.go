@@ -11,6 +11,7 @@ import (
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node"
+	"nodal/server/auth"
 )
 
 // resource is one line of the table of resources.
@@ -28,6 +29,7 @@ type resource struct {
 	// The methods of the node API that do what the verbs ask for. They say which right a caller needs. A resource without
 	// put and remove cannot be changed.
 	get, list, watch, put, remove string
+	scope                         auth.Scope       // of get and list, if it is narrower than that of the methods
 	review                        http.HandlerFunc // answers an object that is a question; there are no others of the resource
 }
 
@@ -107,7 +109,7 @@ func resources(c clients) []*resource {
 			remove: nodev1.ObjectsService_DeleteObject_FullMethodName,
 		})
 	}
-	return all
+	return append(all, usages(c)...)
 }
 
 // groupVersions returns the groups of the table with their version, in the order in which they first appear.

@@ -87,7 +87,7 @@ func (r *resource) routes(c clients) []Route {
 	}
 	one := within + "/{name}"
 	// A method that takes every kind leaves it to the request whether it is about the whole node.
-	var about, changes auth.Scope
+	about, changes := r.scope, auth.Scope("")
 	if _, kept := r.source.(objects); kept && !r.namespaced {
 		about, changes = auth.WholeNode, auth.WholeNode
 	} else if r.put != "" {

@@ -50,13 +50,14 @@ type clients struct {
 	objects   nodev1.ObjectsServiceClient
 	events    nodev1.EventsServiceClient
 	node      nodev1.NodeServiceClient
+	stats     nodev1.StatsServiceClient
 }
 
 func clientsOf(conn grpc.ClientConnInterface) clients {
 	return clients{
 		manifests: nodev1.NewManifestsServiceClient(conn), pods: nodev1.NewPodsServiceClient(conn),
 		objects: nodev1.NewObjectsServiceClient(conn), events: nodev1.NewEventsServiceClient(conn),
-		node: nodev1.NewNodeServiceClient(conn),
+		node: nodev1.NewNodeServiceClient(conn), stats: nodev1.NewStatsServiceClient(conn),
 	}
 }
 
