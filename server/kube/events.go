@@ -16,7 +16,10 @@ import (
 )
 
 // events are the events that the node still keeps. Those that are about no pod are in the namespace default.
-type events struct{ clients }
+type events struct {
+	clients
+	form func(*corev1.Event) runtime.Object
+}
 
 var _ source = events{}
 
@@ -45,7 +48,7 @@ func (e events) list(ctx context.Context, of selection) (all []*object, revision
 		if !matches(event) {
 			continue
 		}
-		made, err := untyped(event)
+		made, err := untyped(e.form(event))
 		if err != nil {
 			return nil, 0, err
 		}
@@ -75,7 +78,7 @@ func (e events) watch(ctx context.Context, of selection, since int64, each func(
 		if event.Count > 1 {
 			kind = nodev1.WatchType_WATCH_TYPE_MODIFIED
 		}
-		made, err := untyped(event)
+		made, err := untyped(e.form(event))
 		if err != nil {
 			return err
 		}
@@ -100,6 +103,9 @@ func eventsLike(of selection) (func(*corev1.Event) bool, error) {
 			"involvedObject.kind": e.InvolvedObject.Kind, "involvedObject.namespace": e.InvolvedObject.Namespace,
 			"involvedObject.name": e.InvolvedObject.Name, "involvedObject.uid": string(e.InvolvedObject.UID),
 			"involvedObject.apiVersion": e.InvolvedObject.APIVersion, "involvedObject.fieldPath": e.InvolvedObject.FieldPath,
+			"regarding.kind": e.InvolvedObject.Kind, "regarding.namespace": e.InvolvedObject.Namespace,
+			"regarding.name": e.InvolvedObject.Name, "regarding.uid": string(e.InvolvedObject.UID),
+			"reportingController": e.ReportingController,
 		})
 	}, nil
 }

@@ -6,8 +6,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/labels"
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node"
@@ -30,7 +28,7 @@ func (n namespaces) get(ctx context.Context, _, name string) (*object, error) {
 }
 
 func (n namespaces) list(ctx context.Context, of selection) (all []*object, revision int64, err error) {
-	byLabel, byField, err := selectors(of)
+	matches, err := namespacesLike(of)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -55,20 +53,11 @@ func (n namespaces) list(ctx context.Context, of selection) (all []*object, revi
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		set := map[string]string{corev1.LabelMetadataName: name}
-		if byLabel.Matches(labels.Set(set)) && byField.Matches(fields.Set{"metadata.name": name}) {
-			made := &object{Object: map[string]any{"status": map[string]any{"phase": string(corev1.NamespaceActive)}}}
-			made.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
-			made.SetName(name)
-			made.SetLabels(set)
-			all = append(all, made)
+		if matches(name) {
+			all = append(all, shownNamespace(name, answer.GetRevision()))
 		}
 	}
 	return all, answer.GetRevision(), nil
-}
-
-func (namespaces) watch(context.Context, selection, int64, func(change) error) error {
-	return unwatched("namespaces")
 }
 
 func (namespaces) remove(_ context.Context, _, name string, _ deletion) (*object, error) {

@@ -48,10 +48,6 @@ func (n nodes) list(ctx context.Context, of selection) (all []*object, revision 
 	return all, answer.GetRevision(), nil
 }
 
-func (nodes) watch(context.Context, selection, int64, func(change) error) error {
-	return unwatched("nodes")
-}
-
 func (nodes) remove(_ context.Context, _, name string, _ deletion) (*object, error) {
 	return nil, unchangeable("Node", name)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -85,7 +86,7 @@ func resources(c clients) []*resource {
 	}, {
 		GroupVersionKind: corev1.SchemeGroupVersion.WithKind("Event"),
 		plural:           "events", singular: "event", short: []string{"ev"}, namespaced: true,
-		object: new(corev1.Event), source: events{c}, columns: eventColumns,
+		object: new(corev1.Event), source: events{c, coreEvent}, columns: eventColumns,
 		get: nodev1.EventsService_ListEvents_FullMethodName, list: nodev1.EventsService_ListEvents_FullMethodName,
 		watch: nodev1.EventsService_WatchEvents_FullMethodName,
 	}, {
@@ -93,11 +94,19 @@ func resources(c clients) []*resource {
 		plural:           "namespaces", singular: "namespace", short: []string{"ns"},
 		object: new(corev1.Namespace), source: namespaces{c}, columns: namespaceColumns,
 		get: nodev1.PodsService_ListPods_FullMethodName, list: nodev1.PodsService_ListPods_FullMethodName,
+		watch: nodev1.PodsService_WatchPods_FullMethodName,
 	}, {
 		GroupVersionKind: corev1.SchemeGroupVersion.WithKind("Node"),
 		plural:           "nodes", singular: "node", short: []string{"no"},
 		object: new(corev1.Node), source: nodes{c}, columns: nodeColumns,
 		get: nodev1.NodeService_GetNode_FullMethodName, list: nodev1.NodeService_GetNode_FullMethodName,
+		watch: nodev1.NodeService_WatchNode_FullMethodName,
+	}, {
+		GroupVersionKind: eventsv1.SchemeGroupVersion.WithKind("Event"),
+		plural:           "events", singular: "event", short: []string{"ev"}, namespaced: true,
+		object: new(eventsv1.Event), source: events{c, groupEvent}, columns: groupEventColumns,
+		get: nodev1.EventsService_ListEvents_FullMethodName, list: nodev1.EventsService_ListEvents_FullMethodName,
+		watch: nodev1.EventsService_WatchEvents_FullMethodName,
 	}}
 	for _, kind := range node.Kinds() {
 		all = append(all, &resource{

@@ -172,6 +172,7 @@ func TestKubectlWorksOnANodeAlone(t *testing.T) {
 	a.fails(strings.Replace(web, "containers:", "containres:", 1), "apply -f -", "containres")
 	a.fails("", "get pod none", `pods "none" not found`)
 	a.follows()
+	a.does("", "get events.events.k8s.io --field-selector regarding.name=web", "Started", "pod/web")
 	a.informs()
 	attached(t, a.command, "web")
 	forwarded(t, a.command, "web")
