@@ -212,6 +212,11 @@ type Termination struct {
 	Halted bool `json:"Halted,omitempty"`
 }
 
+// Deadline returns the moment from which a pod that the node ends may be killed.
+func (t *Termination) Deadline(pod *Pod) time.Time {
+	return t.Requested.Add(cmp.Or(t.Grace, GracePeriod(pod.Object)))
+}
+
 // Evicted is Kubernetes' word for a pod that used more than it may, or than the node had left.
 const Evicted = "Evicted"
 

@@ -77,10 +77,10 @@ func (in Intake) deleteOne(tx *store.Tx, r DeleteRequest, reason string, now tim
 	next := *slot
 	switch {
 	case r.UID == "":
-		next.Next, next.Pod = nil, ended(slot.Pod, r.Grace, reason, now)
+		next.Next, next.Pod = nil, ended(slot, r.Grace, reason, now)
 	case r.UID == slot.Pod.UID():
 		// The request means this pod, not the one that waits for its name.
-		next.Pod = ended(slot.Pod, r.Grace, reason, now)
+		next.Pod = ended(slot, r.Grace, reason, now)
 	case slot.Next != nil && r.UID == slot.Next.UID():
 		next.Next = nil
 	default:
@@ -103,12 +103,16 @@ func (in Intake) has(source node.Source) bool {
 	return there || in.Sources == nil
 }
 
-// ended returns the pod with its deletion begun, or brought forward. A deletion that is due sooner
-// stays as it is.
-func ended(pod *node.Pod, grace *time.Duration, reason string, now time.Time) *node.Pod {
+// ended returns the pod of a slot with its deletion begun, or brought forward. An end that is due sooner stays as it is:
+// that of an earlier deletion, or of a pod that the node ends.
+func ended(slot *node.Slot, grace *time.Duration, reason string, now time.Time) *node.Pod {
+	pod := slot.Pod
 	deletion := node.Deletion{Requested: now, Grace: node.GracePeriod(pod.Object), Reason: reason}
 	if grace != nil {
 		deletion.Grace = *grace
+	}
+	if t := slot.Termination; t != nil {
+		deletion.Grace = min(deletion.Grace, max(0, t.Deadline(pod).Sub(now)))
 	}
 	if old := pod.Deletion; old != nil {
 		if !deletion.Deadline().Before(old.Deadline()) {
@@ -116,5 +120,7 @@ func ended(pod *node.Pod, grace *time.Duration, reason string, now time.Time) *n
 		}
 		deletion.Reason = old.Reason
 	}
-	return withDeletion(pod, &deletion)
+	going := *pod
+	going.Deletion = &deletion
+	return &going
 }

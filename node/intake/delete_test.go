@@ -41,6 +41,19 @@ func TestDelete(t *testing.T) {
 			b.wait(5 * time.Second)
 			return b.delete("", own)
 		}, "<nil>", "u1 a:1 until 30 (deleted)"},
+		{"a deletion does not put off the end of a pod that the node ends", func(b *bench) string {
+			b.apply(pod("web", "a:1"))
+			b.doom(10 * time.Second)
+			b.wait(5 * time.Second)
+			return b.delete("", own)
+		}, "<nil>", "u1 a:1 until 10 (deleted)"},
+		{"a replacement does not put it off either", func(b *bench) string {
+			b.apply(pod("web", "a:1"))
+			b.doom(10 * time.Second)
+			b.wait(5 * time.Second)
+			b.apply(pod("web", "a:2"))
+			return "<nil>"
+		}, "<nil>", "u1 a:1 until 10 (replaced), then u2 a:2"},
 		{"a deletion drops the pod that waits", func(b *bench) string {
 			replaced(b)
 			return b.delete("", own)

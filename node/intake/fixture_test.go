@@ -171,9 +171,11 @@ func (b *bench) settle() {
 	b.put(func(slot *node.Slot) { slot.Result = &corev1.PodStatus{Phase: corev1.PodSucceeded} })
 }
 
-// doom has the pod end before its containers do.
-func (b *bench) doom() {
-	b.put(func(slot *node.Slot) { slot.Termination = &node.Termination{Reason: "DeadlineExceeded"} })
+// doom has the pod end within a time, before its containers do.
+func (b *bench) doom(grace time.Duration) {
+	b.put(func(slot *node.Slot) {
+		slot.Termination = &node.Termination{Requested: b.now, Reason: "DeadlineExceeded", Grace: grace}
+	})
 }
 
 func (b *bench) put(change func(*node.Slot)) {

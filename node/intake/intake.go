@@ -241,7 +241,7 @@ func (in Intake) succeed(tx *store.Tx, slot *node.Slot, d Delivery, outcome *Out
 	case replace && slot.Next != nil:
 		slot.Next = in.newPod(tx, d, outcome, Replaced, now)
 	case replace:
-		slot.Pod = withDeletion(slot.Pod, &node.Deletion{Requested: now, Grace: node.GracePeriod(slot.Pod.Object), Reason: "replaced"})
+		slot.Pod = ended(slot, nil, "replaced", now)
 		slot.Next = in.newPod(tx, d, outcome, Replaced, now)
 		outcome.Restarts = containerNames(slot.Next.Object)
 	case diff.Kind == manifest.Same && current.Origin == d.Origin:
@@ -351,12 +351,6 @@ func (in Intake) renewed(slot *node.Slot, names []string) []*node.Container {
 		}
 	}
 	return runs
-}
-
-func withDeletion(old *node.Pod, deletion *node.Deletion) *node.Pod {
-	pod := *old
-	pod.Deletion = deletion
-	return &pod
 }
 
 func containerNames(object *corev1.Pod) []string {

@@ -97,18 +97,18 @@ func TestApply(t *testing.T) {
 		}, "replaced[app]", "u1 a:1 until 30 (replaced), then u2 a:2"},
 		{"a pod that is made to end does not run a new image: another pod does", func(b *bench) string {
 			b.apply(pod("web", "a:1"))
-			b.doom()
+			b.doom(time.Minute)
 			return b.apply(pod("web", "a:2"))
 		}, "replaced[app]", "u1 a:1 until 30 (replaced), then u2 a:2"},
 		{"nor does that pod come back for who means it by its uid", func(b *bench) string {
 			b.apply(pod("web", "a:1"))
-			b.doom()
+			b.doom(time.Minute)
 			return b.apply(pod("web", "a:2", uid("u1")))
 		}, "updated", "u1 a:2 generation 2"},
 		{"unless a file says so", func(b *bench) string {
 			b = b.as(node.SourceFile)
 			b.apply(pod("web", "a:1", uid("x")))
-			b.doom()
+			b.doom(time.Minute)
 			return b.apply(pod("web", "a:2", uid("x")))
 		}, "replaced[app]", "x a:1 until 30 (replaced), then x a:2"},
 		{"another source's pod is not touched", func(b *bench) string {

@@ -3,6 +3,7 @@ package intake
 import (
 	"slices"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -41,7 +42,7 @@ func TestRestart(t *testing.T) {
 		{"a pod of another uid is left alone", func(b *bench) { b.in.Store.Observe(web, running) }, RestartRequest{UID: "u9"}, "conflict", nil},
 		{"a pod that ends is not restarted", func(b *bench) { b.delete("", -1) }, RestartRequest{}, "conflict", nil},
 		{"a pod that has finished is not restarted", func(b *bench) { b.settle() }, RestartRequest{}, "conflict", nil},
-		{"a pod that is made to end is not restarted", func(b *bench) { b.doom() }, RestartRequest{}, "conflict", nil},
+		{"a pod that is made to end is not restarted", func(b *bench) { b.doom(time.Minute) }, RestartRequest{}, "conflict", nil},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -1,7 +1,6 @@
 package decide
 
 import (
-	"cmp"
 	"time"
 
 	"nodal/node"
@@ -40,7 +39,7 @@ func terminated(p *Plan, v *View) bool {
 		return false
 	}
 	switch {
-	case v.stopOwn(p, ending{t.Requested.Add(cmp.Or(t.Grace, v.grace())), t.Reason}):
+	case v.stopOwn(p, ending{t.Deadline(v.pod), t.Reason}):
 	case t.Returns:
 		v.halt(p, t)
 	default:

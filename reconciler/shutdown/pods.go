@@ -1,7 +1,6 @@
 package shutdown
 
 import (
-	"cmp"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -34,7 +33,7 @@ func until(v store.View, now time.Time) time.Time {
 	case pod.Deletion != nil:
 		return pod.Deletion.Deadline()
 	case t != nil:
-		return t.Requested.Add(cmp.Or(t.Grace, node.GracePeriod(pod.Object)))
+		return t.Deadline(pod)
 	case v.Slot.Result == nil && v.Got != nil && life.Of(v.Slot, v.Got).Over():
 		return now
 	}
