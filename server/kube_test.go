@@ -45,6 +45,7 @@ func TestKubernetesAPIReadsPods(t *testing.T) {
 		{"namespaces", "/api/v1/namespaces", nil, 200, `"name":"default"`},
 		{"a namespace", "/api/v1/namespaces/none", nil, 404, "NotFound"},
 		{"the node", "/api/v1/nodes/node1", nil, 200, `"kubeletVersion":"v1.`},
+		{"what is not there", "/apis/apps/v1/deployments", nil, 404, "kubectl api-resources lists what there is"},
 		{"schemas", "/openapi/v3", nil, 200, `"api/v1"`},
 		{"the schema of pods", "/openapi/v3/api/v1", nil, 200, `"io.k8s.api.core.v1.PodSpec"`},
 	} {
@@ -97,6 +98,7 @@ func TestKubernetesAPIWritesObjects(t *testing.T) {
 		{"a replacement", "PUT", path + "/colors", colors, "", 200, `"a":"red"`},
 		{"a replacement of an old version", "PUT", path + "/colors", strings.Replace(colors, `"name"`, `"resourceVersion":"1","name"`, 1), "", 409, `"reason":"Conflict"`},
 		{"a replacement of nothing", "PUT", path + "/none", strings.Replace(colors, "colors", "none", 1), "", 404, "NotFound"},
+		{"a patch of the node (kubectl cordon)", "PATCH", "/api/v1/nodes/node1", `{}`, merge, 405, "on a node this path takes GET"},
 		{"a deletion that is not meant", "DELETE", path + "/colors?dryRun=All", "", "", 200, "Success"},
 		{"a deletion of another object", "DELETE", path + "/colors", `{"preconditions":{"uid":"x"}}`, "", 409, "Conflict"},
 		{"a deletion", "DELETE", path + "/colors", "", "", 200, "Success"},

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"nodal/node"
 	"nodal/server/auth"
 	"nodal/server/kube"
 	"nodal/server/kubeletapi"
@@ -180,6 +181,10 @@ func notFound(w http.ResponseWriter, r *http.Request) {
 		wire.WriteStatus(w, status.Newf(codes.NotFound, "%s: there is no such path", r.URL.Path))
 		return
 	}
+	if kube.Serves(r.Method + " " + r.URL.Path) {
+		kube.Refuse(w, fmt.Errorf("%s: there is no such path on a node; kubectl api-resources lists what there is: %w", r.URL.Path, node.ErrNotFound))
+		return
+	}
 	wire.WriteText(w, http.StatusNotFound, "404: Page Not Found")
 }
 
@@ -195,6 +200,10 @@ func methodNotAllowed(mux *chi.Mux, w http.ResponseWriter, r *http.Request) {
 	if isAPI(r) {
 		wire.WriteStatusAs(w, http.StatusMethodNotAllowed, status.Newf(codes.Unimplemented,
 			"%s %s: this path takes %s", r.Method, r.URL.Path, strings.Join(allowed, " or ")))
+		return
+	}
+	if kube.Serves(r.Method + " " + r.URL.Path) {
+		kube.Refuse(w, fmt.Errorf("%s %s: on a node this path takes %s: %w", r.Method, r.URL.Path, strings.Join(allowed, " or "), node.ErrUnsupported))
 		return
 	}
 	wire.WriteText(w, http.StatusMethodNotAllowed, "405: Method Not Allowed")
