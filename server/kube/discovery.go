@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"cmp"
 	"iter"
 	"net/http"
 
@@ -68,7 +69,7 @@ func resourceList(gv schema.GroupVersion, in []*resource) metav1.APIResourceList
 		})
 		for _, p := range r.parts {
 			list.APIResources = append(list.APIResources, metav1.APIResource{
-				Name: r.plural + "/" + p.name, Namespaced: r.namespaced, Kind: p.kind, Verbs: p.verbs,
+				Name: r.plural + "/" + p.name, Namespaced: r.namespaced, Kind: p.kind, Verbs: p.verbs, Group: p.of.Group, Version: p.of.Version,
 			})
 		}
 	}
@@ -103,9 +104,10 @@ func discovered(r *resource) apidiscovery.APIResourceDiscovery {
 		ResponseKind: &metav1.GroupVersionKind{Group: r.Group, Version: r.Version, Kind: r.Kind},
 	}
 	for _, p := range r.parts {
+		of := cmp.Or(p.of, r.GroupVersion())
 		found.Subresources = append(found.Subresources, apidiscovery.APISubresourceDiscovery{
 			Subresource: p.name, Verbs: p.verbs,
-			ResponseKind: &metav1.GroupVersionKind{Group: r.Group, Version: r.Version, Kind: p.kind},
+			ResponseKind: &metav1.GroupVersionKind{Group: of.Group, Version: of.Version, Kind: p.kind},
 		})
 	}
 	return found

@@ -6,12 +6,12 @@
 //	                 ├─▶ read.go ───▶ source ──┐     get, list and watch, as objects or as tables (table.go, columns.go),
 //	                 │                         │     and lists in pages (pages.go)
 //	                 ├─▶ write.go ──▶ source ──┴─▶ the node API
+//	                 ├─▶ pod_parts.go                resize, eviction, ephemeral containers and status of a pod
 //	                 ├─▶ reviews.go ─▶ Rights        what the caller may do, by the table of all routes
 //	                 └─▶ subresources.go             log, exec, attach and port-forward: the kubelet's own paths
 //
-// resources.go is the table of resources. From it come paths, rights, discovery and schemas. A source gets the objects
-// of a resource: pods.go, objects.go, events.go, namespaces.go, nodes.go and
-// usage_source.go.
+// resources.go is the table of resources. From it come paths, rights, discovery and schemas. A source gets the objects of
+// a resource: pods.go, objects.go, events.go, namespaces.go, nodes.go and usage_source.go.
 //
 // A resourceVersion is a revision of the node. Errors are Kubernetes' Status (errors.go).
 //

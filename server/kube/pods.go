@@ -11,13 +11,6 @@ type pods struct{ clients }
 
 var _ source = pods{}
 
-var podParts = []part{
-	{"attach", "PodAttachOptions", []string{"create", "get"}},
-	{"exec", "PodExecOptions", []string{"create", "get"}},
-	{"log", "Pod", []string{"get"}},
-	{"portforward", "PodPortForwardOptions", []string{"create", "get"}},
-}
-
 func (p pods) get(ctx context.Context, namespace, name string) (*object, error) {
 	answer, err := p.pods.GetPod(ctx, &nodev1.GetPodRequest{Namespace: namespace, Name: name})
 	return objectOf(answer.GetPod().GetObject()), err

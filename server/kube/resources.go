@@ -37,6 +37,7 @@ type resource struct {
 // part is a subresource.
 type part struct {
 	name, kind string
+	of         schema.GroupVersion // of the kind; empty for that of the resource
 	verbs      []string
 }
 

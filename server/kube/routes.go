@@ -109,5 +109,8 @@ func (r *resource) routes(c clients) []Route {
 		routes = append(routes, Route{"DELETE", one, r.remove, changes, write.remove, true},
 			Route{"DELETE", within, r.remove, changes, write.removeAll, true})
 	}
+	if _, ok := r.source.(pods); ok {
+		routes = append(routes, write.podRoutes(one)...)
+	}
 	return routes
 }

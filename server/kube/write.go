@@ -186,18 +186,21 @@ func deletionOf(r *http.Request) (how deletion, dry bool, err error) {
 	if err != nil {
 		return how, false, fmt.Errorf("read the options of the deletion: %w: %w", err, node.ErrInvalid)
 	}
+	how, err = deletionIn(options)
+	return how, len(options.DryRun) > 0, err
+}
+
+func deletionIn(options metav1.DeleteOptions) (how deletion, err error) {
 	how.grace = options.GracePeriodSeconds
 	if p := options.Preconditions; p != nil {
 		if p.UID != nil {
 			how.uid = string(*p.UID)
 		}
 		if p.ResourceVersion != nil {
-			if how.unchanged, err = sinceOf(*p.ResourceVersion); err != nil {
-				return how, false, err
-			}
+			how.unchanged, err = sinceOf(*p.ResourceVersion)
 		}
 	}
-	return how, len(options.DryRun) > 0, nil
+	return how, err
 }
 
 // sinceOf reads a resourceVersion after which an object may not have changed. Without one it may.
