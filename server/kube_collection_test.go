@@ -5,7 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"nodal/node"
+	"nodal/node/intake"
+	"nodal/node/manifest"
 )
 
 func TestACollectionIsDeletedBySelectors(t *testing.T) {
@@ -44,8 +48,7 @@ func TestACollectionIsDeletedBySelectors(t *testing.T) {
 	}
 }
 
-// What belongs to a file stays, and the others go.
-func TestACollectionOfPodsEndsThoseThatMayGo(t *testing.T) {
+func TestACollectionOfPodsEndsEach(t *testing.T) {
 	n := newNode(t)
 	n.apply(t, manifestOf("a"))
 	n.apply(t, manifestOf("b"))
@@ -54,5 +57,31 @@ func TestACollectionOfPodsEndsThoseThatMayGo(t *testing.T) {
 	got := n.do(t, "DELETE", podsOfKube+"?gracePeriodSeconds=7", "", "Content-Type", "application/json")
 	if got.status != http.StatusOK || strings.Count(got.body, `"deletionGracePeriodSeconds":7`) != 2 {
 		t.Errorf("got %d %s", got.status, got.body)
+	}
+}
+
+// What belongs to a file stays, and the others go.
+func TestACollectionLosesWhatMayGo(t *testing.T) {
+	n := newNode(t)
+	for _, name := range []string{"a", "z"} {
+		n.apply(t, manifestOf(name))
+		n.run(t, name, node.ContainerRunning)
+	}
+	docs, err := manifest.Decode([]byte(manifestOf("filed")), manifest.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := intake.Intake{Store: n.store, Source: node.SourceFile, Offer: n.offers.Read, NewUID: func() types.UID { return "filed" }}
+	if _, _, err := files.Apply([]intake.Delivery{{Pod: docs[0].Pod, Origin: "/etc/pods/filed.yaml"}}, testNow); err != nil {
+		t.Fatal(err)
+	}
+	got := n.do(t, "DELETE", podsOfKube+"?gracePeriodSeconds=7", "", "Content-Type", "application/json")
+	if got.status != http.StatusConflict || !strings.Contains(got.body, "/etc/pods/filed.yaml") || strings.Contains(got.body, "rpc error") || !strings.Contains(got.body, `"name":"filed"`) {
+		t.Errorf("got %d %s", got.status, got.body)
+	}
+	for name, ends := range map[string]bool{"a": true, "z": true, "filed": false} {
+		if got := n.do(t, "GET", podsOfKube+"/"+name, ""); strings.Contains(got.body, "deletionTimestamp") != ends {
+			t.Errorf("%s ends: %v; got %s", name, !ends, got.body)
+		}
 	}
 }

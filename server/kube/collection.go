@@ -35,20 +35,21 @@ func (s writer) removeAll(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	all, meta := part.cut(all, revision, of.labels == "" && of.fields == "")
+	stays := ""
 	for i, o := range all {
 		if dry {
 			continue
 		}
 		gone, failed := s.removeOne(r.Context(), o, how)
 		if failed != nil && err == nil {
-			err = fmt.Errorf("%s %s: %w", s.Kind, o.GetName(), failed)
+			err, stays = failed, o.GetName()
 		}
 		if gone != nil {
 			all[i] = gone
 		}
 	}
 	if err != nil {
-		s.fail(w, err, "")
+		s.fail(w, err, stays)
 		return
 	}
 	as := formOf(r)
