@@ -1,4 +1,4 @@
-// Package readme runs the README's commands against a real node, so that they
+// Package readme runs the commands of the README and of docs/API.md against a real node, so that they
 // cannot rot.
 package readme
 
@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"nodal/test/agent"
 	"nodal/test/daemon"
 	"nodal/test/rig"
 )
@@ -21,26 +22,42 @@ import (
 // wanted output.
 var marked = regexp.MustCompile("(?s)<!-- run, want: ([^\n]+) -->\n```sh\n(.*?)```")
 
-func TestTheCommandsOfTheReadmeWork(t *testing.T) {
-	text, err := os.ReadFile("../../README.md")
+func TestTheCommandsOfTheReadmeWork(t *testing.T) { tryCommands(t, "README.md") }
+
+func TestTheCommandsOfTheAPIPageWork(t *testing.T) {
+	d := tryCommands(t, "docs/API.md")
+	d.Await("the example is gone", func(p daemon.Pods) bool { return p.Gone("web") })
+}
+
+// tryCommands runs all commands of a page in order. The first of them post the example pod.
+func tryCommands(t *testing.T, page string) *daemon.Daemon {
+	t.Helper()
+	text, err := os.ReadFile("../../" + page)
 	if err != nil {
 		t.Fatal(err)
 	}
 	blocks := marked.FindAllStringSubmatch(string(text), -1)
 	if got, want := len(blocks), strings.Count(string(text), "```sh\n"); got != want || want == 0 {
-		t.Fatalf("%d of the README's %d sh blocks are marked to run, want all", got, want)
+		t.Fatalf("%s: %d of %d sh blocks are marked to run, want all", page, got, want)
 	}
-	d := daemon.Start(t, rig.Containerd(t))
+	kubelet, err := agent.Build(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	rt := rig.Containerd(t)
+	d := daemon.StartWith(t, agent.Config{
+		Dir: filepath.Join(rt.Dir, "node"), Binary: kubelet, Endpoint: rt.Endpoint, CgroupParent: rt.CgroupParent,
+	})
 	for i, block := range blocks {
-		want, commands := block[1], block[2]
+		want, commands := block[1], strings.ReplaceAll(block[2], "bin/kubelet", kubelet)
 		if out := shell(t, d, commands); !strings.Contains(out, want) {
-			t.Errorf("these commands do not show %q:\n%s\n%s", want, commands, out)
+			t.Errorf("%s: these commands do not show %q:\n%s\n%s", page, want, commands, out)
 		}
 		if i == 0 {
 			d.Await("the example is ready", func(p daemon.Pods) bool { return p.Ready("web") })
 		}
 	}
-	d.Await("the example is gone", func(p daemon.Pods) bool { return p.Gone("web") })
+	return d
 }
 
 // shell runs commands as if a reader had pasted them, and stops at the first failure. curl is made
@@ -55,7 +72,11 @@ func shell(t *testing.T, d *daemon.Daemon, commands string) string {
 	}
 	cmd := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", commands)
 	cmd.Dir = "../.."
-	cmd.Env = append(os.Environ(), "SOCKET="+d.Socket, "ROOT="+d.Dir, "PORT="+strconv.Itoa(d.Port), "CURL_HOME="+home)
+	kubectl, err := filepath.Abs("../../.cache/parts") // beside the control plane's programs
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Env = append(os.Environ(), "PATH="+os.Getenv("PATH")+":"+kubectl, "SOCKET="+d.Socket, "ROOT="+d.Dir, "PORT="+strconv.Itoa(d.Port), "CURL_HOME="+home)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v:\n%s\n%s", err, commands, out)

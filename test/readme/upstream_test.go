@@ -14,13 +14,13 @@ import (
 var upstreamBlock = regexp.MustCompile("(?s)```\nbin/kubelet (.*?)\n```")
 
 func TestUpstreamsCommandLineIsAccepted(t *testing.T) {
-	text, err := os.ReadFile("../../README.md")
+	text, err := os.ReadFile("../../docs/INSTALL.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	block := upstreamBlock.FindStringSubmatch(string(text))
 	if block == nil {
-		t.Fatal("the README shows no command line that begins with bin/kubelet")
+		t.Fatal("docs/INSTALL.md shows no command line that begins with bin/kubelet")
 	}
 	args := strings.Fields(strings.ReplaceAll(block[1], "\\\n", ""))
 	kubelet, err := agent.Build(t.TempDir())

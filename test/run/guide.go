@@ -38,7 +38,12 @@ grpcurl, on either:
   go tool -modfile=test/tools/go.mod grpcurl -plaintext -unix $SOCKET list
   go tool -modfile=test/tools/go.mod grpcurl -plaintext -unix $SOCKET node.v1.PodsService/ListPods
 
-The README goes on from here.
+kubectl, which needs no API server:
+
+  bin/kubelet kubeconfig --root-dir $ROOT --server https://127.0.0.1:$PORT > node.yaml
+  kubectl --kubeconfig node.yaml get pods
+
+The README and docs/API.md go on from here.
 
   log of the kubelet     %[5]s
   log of containerd      %[6]s
