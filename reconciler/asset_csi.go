@@ -89,22 +89,37 @@ func wantedStaged(
 // VolumesOf returns the question which PersistentVolumes a pod mounts. A pod that has finished mounts none any more.
 func VolumesOf(s *store.Store) func(*node.Pod) []*corev1.PersistentVolume {
 	return func(pod *node.Pod) (volumes []*corev1.PersistentVolume) {
-		if v, ok := s.View(pod.Key()); ok && v.Slot.Pod.Object.UID == pod.Object.UID && v.Slot.Result != nil {
+		if finishedIn(s, pod) {
 			return nil
 		}
 		for v := range node.MountedVolumes(&pod.Object.Spec) {
-			name, ok := node.ClaimName(pod.Object, v)
-			if !ok {
-				continue
-			}
-			claim, ok := s.Object(node.ObjectRef{Kind: node.PersistentVolumeClaim, Namespace: pod.Object.Namespace, Name: name})
-			if !ok || claim.Claim().Status.Phase != corev1.ClaimBound {
-				continue
-			}
-			if volume, ok := s.Object(node.ObjectRef{Kind: node.PersistentVolume, Name: claim.Claim().Spec.VolumeName}); ok {
-				volumes = append(volumes, volume.Volume())
+			if volume := boundTo(s, pod, v); volume != nil {
+				volumes = append(volumes, volume)
 			}
 		}
 		return volumes
 	}
+}
+
+// finishedIn reports whether a pod has finished.
+func finishedIn(s *store.Store, pod *node.Pod) bool {
+	v, ok := s.View(pod.Key())
+	return ok && v.Slot.Pod.Object.UID == pod.Object.UID && v.Slot.Result != nil
+}
+
+// boundTo returns what the claim of a pod's volume is bound to, or nil.
+func boundTo(s *store.Store, pod *node.Pod, v *corev1.Volume) *corev1.PersistentVolume {
+	name, ok := node.ClaimName(pod.Object, v)
+	if !ok {
+		return nil
+	}
+	claim, ok := s.Object(node.ObjectRef{Kind: node.PersistentVolumeClaim, Namespace: pod.Object.Namespace, Name: name})
+	if !ok || claim.Claim().Status.Phase != corev1.ClaimBound {
+		return nil
+	}
+	volume, ok := s.Object(node.ObjectRef{Kind: node.PersistentVolume, Name: claim.Claim().Spec.VolumeName})
+	if !ok {
+		return nil
+	}
+	return volume.Volume()
 }

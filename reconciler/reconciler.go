@@ -311,6 +311,9 @@ func (r *Reconciler) reportAsset(t *Tended, o Outcome) {
 	r.Log.Warn("cannot tend an asset of the node", "asset", t.Asset().Key.String(), "err", o.Err)
 	e := failed(o.Err)
 	e.Time = o.Now
+	if of, ok := o.Action.(interface{ Concerns() *node.Pod }); ok {
+		e.Key, e.UID = of.Concerns().Key(), of.Concerns().UID()
+	}
 	r.Events.Add(e)
 }
 

@@ -12,6 +12,7 @@ func newRealms(w *world, f *faults, o Options) []realm {
 		&released{world: w, faults: f},
 		newPlugins(w, o),
 		newCSIVolumes(w, o),
+		newRepublished(w, o),
 	}
 	if o.Extra != nil {
 		all = append(all, o.Extra(w, o))

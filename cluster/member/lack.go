@@ -45,7 +45,9 @@ func (o *objects) lacking(want *corev1.Pod) error {
 	tokens, waits := tokensOf(want), error(nil)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	using := slices.Collect(maps.Keys(o.uses(want)))
+	uses := o.uses(want)
+	maps.Copy(tokens, o.driverTokens(want, uses))
+	using := slices.Collect(maps.Keys(uses))
 	slices.SortFunc(using, func(a, b node.ObjectRef) int { return strings.Compare(a.String(), b.String()) })
 	for _, ref := range using {
 		_, needed := tokens[ref]
@@ -54,21 +56,21 @@ func (o *objects) lacking(want *corev1.Pod) error {
 		case u == nil || !u.there && u.wrong == nil:
 			waits = errUnread
 		case !u.there && (needed || !lasts(u.wrong)):
-			return lack(want, ref, u.wrong)
+			_, isToken := tokens[ref]
+			return lack(want, ref, u.wrong, isToken)
 		}
 	}
 	return waits
 }
 
 // lack says in Kubernetes' words what a pod lacks.
-func lack(want *corev1.Pod, ref node.ObjectRef, wrong error) *node.Failure {
+func lack(want *corev1.Pod, ref node.ObjectRef, wrong error, isToken bool) *node.Failure {
 	var volumes []string
 	for i := range want.Spec.Volumes {
 		if v := &want.Spec.Volumes[i]; mounts(want, v, ref) {
 			volumes = append(volumes, v.Name)
 		}
 	}
-	_, isToken := tokensOf(want)[ref]
 	reason, words := node.FailedMount, ""
 	var unattached *notAttached
 	switch {
@@ -78,6 +80,8 @@ func lack(want *corev1.Pod, ref node.ObjectRef, wrong error) *node.Failure {
 	case ref.Kind == node.PersistentVolumeClaim:
 		words = fmt.Sprintf("Unable to attach or mount volumes: unmounted volumes=%[1]v, unattached volumes=[], "+
 			"failed to process volumes=%[1]v: error processing PVC %[2]s/%[3]s: ", volumes, ref.Namespace, ref.Name)
+	case len(volumes) == 0 && isToken:
+		words = "MountVolume.SetUp failed : kubernetes.io/csi: mounter.SetUpAt failed to get service account token attributes: "
 	case len(volumes) == 0:
 		reason, words = "Failed", "Error: "
 	default:
@@ -105,7 +109,7 @@ func mounts(want *corev1.Pod, v *corev1.Volume, ref node.ObjectRef) bool {
 	}
 	if v.Projected != nil {
 		for _, source := range v.Projected.Sources {
-			if source.ServiceAccountToken != nil && tokenFor(want, source.ServiceAccountToken).ref() == ref {
+			if source.ServiceAccountToken != nil && tokenFor(want, source.ServiceAccountToken).Secret() == ref {
 				return true
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
@@ -36,11 +37,12 @@ type keeper func(context.Context)
 
 // usage is one object and the pods that use it.
 type usage struct {
-	pods  map[types.NamespacedName]bool
-	stop  context.CancelFunc // ends the keeper; nil for an object that an earlier process brought
-	there bool               // the node has it
-	wrong error              // why the node does not have it; nil too if that is not known yet
-	needs []node.ObjectRef   // objects that its volume needs, once it is known
+	pods   map[types.NamespacedName]bool
+	stop   context.CancelFunc       // ends the keeper; nil for an object that an earlier process brought
+	there  bool                     // the node has it
+	wrong  error                    // why the node does not have it; nil too if that is not known yet
+	driver *storagev1.CSIDriverSpec // of a CSIDriver object, once it is known
+	needs  []node.ObjectRef         // objects that its volume needs, once it is known
 }
 
 // uses returns the objects that a pod uses as long as it runs, each with its keeper. It is called with mu held.
@@ -75,6 +77,9 @@ func (o *objects) uses(want *corev1.Pod) map[node.ObjectRef]keeper {
 				follow(need)
 			}
 		}
+	}
+	for ref, t := range o.driverTokens(want, found) {
+		found[ref] = func(ctx context.Context) { o.keepFresh(ctx, t) }
 	}
 	return found
 }

@@ -115,6 +115,9 @@ func (o *objects) bring(ctx context.Context, ref node.ObjectRef, found []any) er
 		o.note(ctx, ref, absent(ref))
 		return o.node.drop(ctx, ref)
 	default:
+		if driver, ok := found[0].(*storagev1.CSIDriver); ok {
+			o.learn(ref, driver)
+		}
 		err = o.node.put(ctx, found[0].(node.Value))
 	}
 	o.note(ctx, ref, err)

@@ -6,8 +6,11 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"nodal/node"
 )
 
 func podWithTokens(uid types.UID) *corev1.Pod {
@@ -59,8 +62,40 @@ func TestATokenIsOneForOnePod(t *testing.T) {
 		if bound := asked.BoundObjectRef; bound == nil || bound.Kind != "Pod" || bound.UID != "1" || *asked.ExpirationSeconds != 600 || token.account != "robot" {
 			t.Errorf("asked for %+v of %s", asked, token.account)
 		}
-		if (token.audience == "") != (len(asked.Audiences) == 0) {
-			t.Errorf("audience %q asks for %q", token.audience, asked.Audiences)
+		if (token.Audience == "") != (len(asked.Audiences) == 0) {
+			t.Errorf("audience %q asks for %q", token.Audience, asked.Audiences)
+		}
+	}
+}
+
+func TestAPodUsesTheTokensThatDriversOfItsVolumesWant(t *testing.T) {
+	driver := node.ObjectRef{Kind: node.CSIDriverObject, Name: "disk"}
+	pod := podWithTokens("1")
+	pod.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{Driver: "disk"}}}}
+	pod.Spec.Containers = []corev1.Container{{VolumeMounts: []corev1.VolumeMount{{Name: "v", MountPath: "/v"}}}}
+	looked := 0
+	o := &objects{
+		used:  map[node.ObjectRef]*usage{driver: {pods: map[types.NamespacedName]bool{{Namespace: pod.Namespace, Name: pod.Name}: true}, there: true}},
+		ready: func(types.NamespacedName) { looked++ },
+	}
+	token := node.NewAccountToken(pod.Namespace, "1", "vault", new(int64(600))).Secret()
+	for _, c := range []struct {
+		name     string
+		requests []storagev1.TokenRequest
+		want     bool
+		looked   int // so far
+	}{
+		{"one that wants none", nil, false, 0},
+		{"one that wants one", []storagev1.TokenRequest{{Audience: "vault", ExpirationSeconds: new(int64(600))}}, true, 1},
+		{"the same again", []storagev1.TokenRequest{{Audience: "vault", ExpirationSeconds: new(int64(600))}}, true, 1},
+		{"none any more", nil, false, 2},
+	} {
+		o.learn(driver, &storagev1.CSIDriver{Spec: storagev1.CSIDriverSpec{TokenRequests: c.requests}})
+		if _, uses := o.uses(pod)[token]; uses != c.want || looked != c.looked {
+			t.Errorf("%s: the pod uses it: %t, and was looked at again %d times", c.name, uses, looked)
+		}
+		if wait := o.lacking(pod); c.want && wait == nil {
+			t.Errorf("%s: the pod does not wait for its token", c.name)
 		}
 	}
 }

@@ -18,10 +18,29 @@ import (
 // Publish has the driver mount a volume for a pod. It leaves one that the pod has, and else waits until the volume is
 // staged.
 func (v *Volumes) Publish(ctx context.Context, p node.Publication) error {
+	release, err := v.paths.take(ctx, p.Path)
+	if err != nil {
+		return err
+	}
+	defer release()
 	dir := filepath.Dir(p.Path)
 	if done, err := published(dir, p.Path); done || err != nil {
 		return err // also while the driver is away
 	}
+	id, _ := node.CSIVolumeOf(p.Volume)
+	begin := func() error {
+		v.note(p.Path, id)
+		return prepare(dir, tag{id.Driver, id.Handle, p.Volume.Name, p.Lifecycle()})
+	}
+	if err := v.publish(ctx, p, begin); err != nil {
+		return err
+	}
+	defer v.publications.ring()
+	return mark(dir, whole)
+}
+
+// publish asks the driver. begin is called before, once all that the driver has to be told is known.
+func (v *Volumes) publish(ctx context.Context, p node.Publication, begin func() error) error {
 	source := p.Volume.Spec.CSI
 	info, err := v.driver(source.Driver)
 	if err != nil {
@@ -30,16 +49,12 @@ func (v *Volumes) Publish(ctx context.Context, p node.Publication) error {
 	if err := node.CheckLifecycle(source.Driver, p.Terms, p.Lifecycle()); err != nil {
 		return fmt.Errorf("kubernetes.io/csi: mounter.SetupAt failed to check volume lifecycle mode: %w", err)
 	}
-	attached, err := node.Attached(p.Volume)
+	request, err := v.request(p, info.Driver)
 	if err != nil {
 		return err
 	}
-	id, _ := node.CSIVolumeOf(p.Volume)
-	request := &csiapi.NodePublishVolumeRequest{
-		VolumeId: id.Handle, TargetPath: p.Path, Readonly: p.ReadOnly, VolumeContext: attributes(p),
-		VolumeCapability: capability(p.Volume, info.Driver, p.Group), PublishContext: attached,
-	}
 	if !p.Inline && info.Driver.Can(node.StagesVolumes) {
+		id, _ := node.CSIVolumeOf(p.Volume)
 		release, err := v.staged(ctx, id)
 		if err != nil {
 			return err
@@ -47,11 +62,7 @@ func (v *Volumes) Publish(ctx context.Context, p node.Publication) error {
 		defer release()
 		request.StagingTargetPath = filepath.Join(v.stageDir(id), stagedAt)
 	}
-	if request.Secrets, err = v.secrets(refOf(source.NodePublishSecretRef)); err != nil {
-		return err
-	}
-	v.note(p.Path, id)
-	if err := prepare(dir, tag{id.Driver, id.Handle, p.Volume.Name, p.Lifecycle()}); err != nil {
+	if err := begin(); err != nil {
 		return err
 	}
 	err = v.call(ctx, info, "NodePublishVolume", func(ctx context.Context, c csiapi.NodeClient) error {
@@ -61,10 +72,26 @@ func (v *Volumes) Publish(ctx context.Context, p node.Publication) error {
 	if err == nil && !info.Driver.Can(node.MountsForGroup) {
 		err = p.Hand(p.Path)
 	}
+	return err
+}
+
+// request returns what a driver has to be told to publish a volume.
+func (v *Volumes) request(p node.Publication, driver *node.CSIDriver) (*csiapi.NodePublishVolumeRequest, error) {
+	attached, err := node.Attached(p.Volume)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return mark(dir, whole)
+	request := &csiapi.NodePublishVolumeRequest{
+		VolumeId: p.Volume.Spec.CSI.VolumeHandle, TargetPath: p.Path, Readonly: p.ReadOnly, VolumeContext: attributes(p),
+		VolumeCapability: capability(p.Volume, driver, p.Group), PublishContext: attached,
+	}
+	if request.Secrets, err = v.secrets(refOf(p.Volume.Spec.CSI.NodePublishSecretRef)); err != nil {
+		return nil, err
+	}
+	if err := v.addTokens(request, p); err != nil {
+		return nil, fmt.Errorf("kubernetes.io/csi: mounter.SetUpAt failed to get service account token attributes: %w", err)
+	}
+	return request, nil
 }
 
 // attributes returns the attributes of a volume, with those of the pod if the driver wants them.
@@ -91,6 +118,11 @@ func published(dir, at string) (bool, error) {
 
 // Unpublish has the driver take the volume of a directory from its pod.
 func (v *Volumes) Unpublish(ctx context.Context, path string) error {
+	release, err := v.paths.take(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer release()
 	dir := filepath.Dir(path)
 	t, err := readTag(dir)
 	if errors.Is(err, fs.ErrNotExist) {

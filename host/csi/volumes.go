@@ -43,6 +43,9 @@ type Volumes struct {
 	published map[string]node.CSIVolume // that pods have, or may have, by path
 
 	patience time.Duration // with pods that have finished
+
+	paths        paths // at which volumes are published
+	publications Publications
 }
 
 // volume holds what this agent knows of a volume.

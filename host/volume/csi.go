@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -22,6 +23,10 @@ const csiDir = "kubernetes.io~csi"
 type Drivers interface {
 	// Publish mounts a volume for a pod. It changes nothing that is there.
 	Publish(ctx context.Context, p node.Publication) error
+	// Published returns when the volume at a path was last published; the zero value if there is none.
+	Published(path string) (time.Time, error)
+	// Republish publishes a volume again. It leaves one that its pod does not have.
+	Republish(ctx context.Context, p node.Publication) error
 	// Unpublish takes a volume from its pod. It succeeds if nothing was published at the path.
 	Unpublish(ctx context.Context, path string) error
 }
@@ -31,12 +36,39 @@ func (t *Tree) setUpCSI(ctx context.Context, at place) error {
 	if t.CSI == nil {
 		return fmt.Errorf("a CSI volume: %w", node.ErrUnsupported)
 	}
+	return t.CSI.Publish(ctx, t.publication(at))
+}
+
+// publication says how a pod gets a volume of a driver.
+func (t *Tree) publication(at place) node.Publication {
 	p := node.Publication{
 		Volume: at.lasting, Inline: at.volume.CSI != nil, Terms: t.terms(at.lasting.Spec.CSI.Driver), Pod: at.pod, Path: at.dir,
 		ReadOnly: at.readOnly || at.lasting.Spec.CSI.ReadOnly, Group: node.FSGroup(at.pod),
 	}
 	p.Hand = func(path string) error { return at.handCSI(path, p.Terms) }
-	return t.CSI.Publish(ctx, p)
+	return p
+}
+
+// Published returns when a driver last published a volume for its pod; the zero value if the pod does not have it.
+func (t *Tree) Published(_ context.Context, v node.PublishedVolume) (time.Time, error) {
+	at, kind, err := t.find(v.Pod.Allocated(), v.Name)
+	if err != nil || kind.dir != csiDir || t.CSI == nil {
+		return time.Time{}, err
+	}
+	return t.CSI.Published(at.dir)
+}
+
+// Republish has a driver publish a volume again that a pod has.
+func (t *Tree) Republish(ctx context.Context, v node.PublishedVolume) error {
+	if err := t.enter(v.Pod.UID()); err != nil {
+		return err
+	}
+	defer t.leave(v.Pod.UID())
+	at, kind, err := t.find(v.Pod.Allocated(), v.Name)
+	if err == nil && kind.dir == csiDir && t.CSI != nil {
+		err = t.CSI.Republish(ctx, t.publication(at))
+	}
+	return failedSetUp(v.Name, err)
 }
 
 // terms returns what is known of how volumes of a driver are published, or nil.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -27,6 +28,16 @@ type drivers struct {
 func (d *drivers) Publish(_ context.Context, p node.Publication) error {
 	d.calls, d.last = append(d.calls, "publish "+p.Path), p
 	return errors.Join(d.fails, os.MkdirAll(p.Path, 0o750))
+}
+
+func (d *drivers) Republish(_ context.Context, p node.Publication) error {
+	d.calls, d.last = append(d.calls, "republish "+p.Path), p
+	return d.fails
+}
+
+func (d *drivers) Published(path string) (time.Time, error) {
+	d.calls = append(d.calls, "published "+path)
+	return time.Unix(1, 0), d.fails
 }
 
 func (d *drivers) Unpublish(_ context.Context, path string) error {
@@ -131,5 +142,25 @@ func TestTheDriverSaysWhetherFilesGoToTheGroup(t *testing.T) {
 		if got := hands(&v, c.policy, c.readOnly); got != c.want {
 			t.Errorf("%s: they go to the group: %t, want %t", c.name, got, c.want)
 		}
+	}
+}
+
+func TestAVolumeOfADriverAloneIsPublishedAgain(t *testing.T) {
+	b, d, p, at := driven(t)
+	v := node.PublishedVolume{Pod: p, Name: "v"}
+	if got, err := b.Published(t.Context(), v); err != nil || !got.Equal(time.Unix(1, 0)) {
+		t.Errorf("got %v, %v, want the time that the driver says", got, err)
+	}
+	d.fails = errors.New("it does not answer")
+	if err := b.Republish(t.Context(), v); err == nil || err.Error() != `MountVolume.SetUp failed for volume "v" : it does not answer` {
+		t.Errorf("got %v", err)
+	}
+	if want := []string{"published " + at, "republish " + at}; !slices.Equal(d.calls, want) {
+		t.Errorf("the driver was asked %q, want %q", d.calls, want)
+	}
+	d.fails, d.calls = nil, nil
+	other := node.PublishedVolume{Pod: pod(emptyDir()), Name: "v"}
+	if got, err := b.Published(t.Context(), other); err != nil || !got.IsZero() || b.Republish(t.Context(), other) != nil || len(d.calls) > 0 {
+		t.Errorf("of another volume: got %v, %v and %q was asked", got, err, d.calls)
 	}
 }

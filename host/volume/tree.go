@@ -83,17 +83,19 @@ func (t *Tree) SetUp(ctx context.Context, pod *node.Pod, name string) error {
 		return err
 	}
 	defer t.leave(pod.UID())
-	if err := t.setUp(ctx, pod.Allocated(), name); err != nil {
-		var failure *node.Failure
-		if errors.As(err, &failure) {
-			return failure // it has a sentence of its own
-		}
-		return &node.Failure{
-			Reason: node.FailedMount,
-			Err:    fmt.Errorf("MountVolume.SetUp failed for volume %q : %w", name, err), // Kubernetes' own sentence
-		}
+	return failedSetUp(name, t.setUp(ctx, pod.Allocated(), name))
+}
+
+// failedSetUp says in Kubernetes' words that a volume could not be laid out. It returns nil without an error.
+func failedSetUp(volume string, err error) error {
+	if err == nil {
+		return nil
 	}
-	return nil
+	var failure *node.Failure
+	if errors.As(err, &failure) {
+		return failure // it has a sentence of its own
+	}
+	return &node.Failure{Reason: node.FailedMount, Err: fmt.Errorf("MountVolume.SetUp failed for volume %q : %w", volume, err)}
 }
 
 func (t *Tree) setUp(ctx context.Context, pod *corev1.Pod, name string) error {

@@ -1,0 +1,83 @@
+package reconciler
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	storagev1 "k8s.io/api/storage/v1"
+
+	"nodal/node"
+	"nodal/node/store"
+	"nodal/reconciler/decide"
+)
+
+// Publications are the volumes that CSI drivers have published for pods.
+type Publications interface {
+	// Published returns when a volume was last published for its pod; the zero value if the pod does not have it.
+	Published(ctx context.Context, volume node.PublishedVolume) (time.Time, error)
+	// Republish has the driver publish a volume again. It leaves one that the pod does not have, or no longer.
+	Republish(ctx context.Context, volume node.PublishedVolume) error
+}
+
+// PublishedVolumes are the volumes of pods that their drivers want to publish again and again. wants returns those of a pod,
+// and the board tells of publications. They are no part of the pods' own steps: a pod that runs is not harmed if one fails.
+func PublishedVolumes(wants func(*node.Pod) []string, board Board, volumes Publications) KindOf[node.PublishedVolume, time.Time] {
+	return KindOf[node.PublishedVolume, time.Time]{
+		Name: "PublishedVolume", OfPods: true, Board: board, Plan: decide.PublishedVolume,
+		Wanted: func(pods iter.Seq[*node.Pod]) (wanted []Wanted[node.PublishedVolume]) {
+			for pod := range pods {
+				for _, name := range wants(pod) {
+					wanted = append(wanted, Wanted[node.PublishedVolume]{
+						Name: string(pod.UID()) + "/" + name, Want: node.PublishedVolume{Pod: pod, Name: name},
+					})
+				}
+			}
+			return wanted
+		},
+		Look: volumes.Published,
+		Do: func(ctx context.Context, action node.Action) error {
+			switch action := action.(type) {
+			case node.RepublishVolume:
+				return volumes.Republish(ctx, action.Volume)
+			}
+			return fmt.Errorf("%s: published volumes have no such action: %w", action, node.ErrUnsupported)
+		},
+	}
+}
+
+// RepublishedOf returns the question which volumes of a pod have to be published again and again, as their CSIDriver objects
+// say. A pod that has finished has none any more.
+func RepublishedOf(s *store.Store) func(*node.Pod) []string {
+	return func(pod *node.Pod) (names []string) {
+		drivers := republishing(s)
+		if len(drivers) == 0 || finishedIn(s, pod) {
+			return nil
+		}
+		for v := range node.MountedVolumes(&pod.Object.Spec) {
+			driver := ""
+			if v.CSI != nil {
+				driver = v.CSI.Driver
+			} else if lasting := boundTo(s, pod, v); lasting != nil && lasting.Spec.CSI != nil {
+				driver = lasting.Spec.CSI.Driver
+			}
+			if slices.Contains(drivers, driver) {
+				names = append(names, v.Name)
+			}
+		}
+		return names
+	}
+}
+
+// republishing returns the drivers whose CSIDriver objects ask for it.
+func republishing(s *store.Store) (names []string) {
+	objects, _ := s.Objects(node.CSIDriverObject)
+	for _, o := range objects {
+		if asks := node.As[*storagev1.CSIDriver](o).Spec.RequiresRepublish; asks != nil && *asks {
+			names = append(names, o.Ref().Name)
+		}
+	}
+	return names
+}
