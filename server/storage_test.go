@@ -83,7 +83,7 @@ func TestInvalidChangesOfVolumesAndClaimsAreRefused(t *testing.T) {
 		{"a volume with options", volume("local:", "mountOptions: [noexec], local:"), "spec.mountOptions"},
 		{"a claim without a size", claim("{storage: 1Gi}", "{}"), "spec.resources.requests[storage]"},
 		{"a claim without a mode", claim("accessModes: [ReadWriteOnce], ", ""), "spec.accessModes"},
-		{"a claim for one pod alone", claim("ReadWriteOnce", "ReadWriteOncePod"), "other pods would get the volume too"},
+		{"a claim for one pod alone and others", claim("ReadWriteOnce", "ReadWriteOncePod, ReadWriteOnce"), "may not use ReadWriteOncePod with other access modes"},
 		{"a claim of a copy", claim("accessModes", "dataSource: {kind: PersistentVolumeClaim, name: a}, accessModes"), "spec.dataSource"},
 		{"a claim that asks for other things", claim("resources", "storageClassName: fast, resources"), "immutable but for"},
 		{"a claim that shrinks", claim("1Gi", "1Mi"), "may only grow"},

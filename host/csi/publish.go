@@ -177,6 +177,8 @@ func accessMode(pv *corev1.PersistentVolume, tellsWriters bool) csiapi.VolumeCap
 		return csiapi.VolumeCapability_AccessMode_MULTI_NODE_READER_ONLY
 	case mode == corev1.ReadWriteMany:
 		return csiapi.VolumeCapability_AccessMode_MULTI_NODE_MULTI_WRITER
+	case tellsWriters && mode == corev1.ReadWriteOncePod:
+		return csiapi.VolumeCapability_AccessMode_SINGLE_NODE_SINGLE_WRITER
 	case tellsWriters:
 		return csiapi.VolumeCapability_AccessMode_SINGLE_NODE_MULTI_WRITER
 	}

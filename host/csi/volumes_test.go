@@ -223,6 +223,8 @@ func TestAccessModesAreToldInTheWordsOfCSI(t *testing.T) {
 	}{
 		{corev1.ReadWriteOnce, false, "SINGLE_NODE_WRITER"},
 		{corev1.ReadWriteOnce, true, "SINGLE_NODE_MULTI_WRITER"},
+		{corev1.ReadWriteOncePod, false, "SINGLE_NODE_WRITER"},
+		{corev1.ReadWriteOncePod, true, "SINGLE_NODE_SINGLE_WRITER"},
 		{corev1.ReadOnlyMany, true, "MULTI_NODE_READER_ONLY"},
 		{corev1.ReadWriteMany, true, "MULTI_NODE_MULTI_WRITER"},
 	} {

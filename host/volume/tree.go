@@ -51,6 +51,8 @@ type Tree struct {
 	inUse map[types.UID]int  // pods whose volumes are being laid out
 	swept map[types.UID]bool // pods whose volumes are being taken away by a sweep
 	stuck map[string]bool    // calls that wait for a server
+
+	alone sync.Mutex // held to see whether another pod has a volume, and to take it
 }
 
 // New makes a Tree. Nothing is written before the first volume.
@@ -104,15 +106,19 @@ func (t *Tree) setUp(ctx context.Context, pod *corev1.Pod, name string) error {
 		return err
 	}
 	if at.dir != "" {
-		if _, err := t.home(pod.UID); err != nil {
+		home, err := t.home(pod.UID)
+		if err != nil {
 			return err
 		}
 		// This directory is not for all users; the volumes below have their own modes.
-		if err := os.MkdirAll(filepath.Dir(at.dir), 0o750); err != nil {
+		if err := os.MkdirAll(filepath.Join(home, volumesDir, kind.dir), 0o750); err != nil {
 			return fmt.Errorf("make the directory of volumes: %w", err)
 		}
 	}
 	if err := at.fits(); err != nil {
+		return err
+	}
+	if err := t.aloneIn(at, kind); err != nil {
 		return err
 	}
 	return kind.setUp(t, ctx, at)

@@ -319,3 +319,29 @@ func TestPodsHaveInlineVolumesOfACSIDriver(t *testing.T) {
 	d.wantHeard("NodeUnpublishVolume "+inlineHandle(a), 1)
 	n.eventually("nothing to be left", func() bool { return d.left() == "" })
 }
+
+func TestAVolumeIsForOnePodAloneIfItsModeSaysSo(t *testing.T) {
+	claim.Shows(t, "CSI",
+		"a second pod waits, in Kubernetes' words, until the first has given back its volume with ReadWriteOncePod; the driver hears of a single writer",
+	)
+	n := start(t)
+	d := n.mountDisks("--able", "STAGE_UNSTAGE_VOLUME,SINGLE_NODE_MULTI_WRITER")
+	d.waitDriver()
+	n.apply(strings.ReplaceAll(diskOf("one", ""), "ReadWriteOnce]", "ReadWriteOncePod]") + "---\n" + holder("a", "claimName: one"))
+	n.waitRunning("a")
+	n.apply(holder("b", "claimName: one"))
+	n.wait("b", "waits for a", func(p *corev1.Pod) bool {
+		return p.Status.Reason == "FailedMount" && p.Status.Message ==
+			`MountVolume.SetUp failed for volume "disk" : volume uses the ReadWriteOncePod access mode and is already in use by another pod`
+	})
+	d.wantHeard("NodePublishVolume vol-one mode=SINGLE_NODE_SINGLE_WRITER", 1)
+	n.Kill()
+	n.up()
+	n.unmoved("a")
+	n.deletePod("a", "")
+	n.waitRunning("b")
+	d.wantHeard("NodePublishVolume vol-one", 2)
+	d.wantHeard("NodeStageVolume vol-one mode=SINGLE_NODE_SINGLE_WRITER", 1)
+	n.deletePod("b", "")
+	n.eventually("nothing to be left", func() bool { return d.left() == "" })
+}

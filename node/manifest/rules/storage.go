@@ -35,8 +35,9 @@ func (c storageCheck) persistentVolume(s *corev1.PersistentVolumeSpec, at *field
 		c.refused(at.Child("volumeAttributesClassName"), "not supported by this node: there are no such classes")
 	}
 	c.accessModes(at.Child("accessModes"), s.AccessModes)
+	c.oneUser(s, at.Child("accessModes"))
 	c.volumeMode(at.Child("volumeMode"), s.VolumeMode)
-	if s.VolumeMode != nil && *s.VolumeMode == corev1.PersistentVolumeBlock && s.Local == nil {
+	if isBlock(s.VolumeMode) && s.Local == nil {
 		c.refused(at.Child("volumeMode"), "not supported by this node: only a local volume can be a device")
 	}
 	c.reclaims(s, at.Child("persistentVolumeReclaimPolicy"))
@@ -167,18 +168,28 @@ func (c storageCheck) storage(at *field.Path, list corev1.ResourceList) {
 	}
 }
 
-// accessModes refuses ReadWriteOncePod, which the node does not enforce.
+// accessModes wants known ones, and ReadWriteOncePod alone.
 func (c storageCheck) accessModes(at *field.Path, modes []corev1.PersistentVolumeAccessMode) {
 	if len(modes) == 0 {
 		c.missing(at, "")
 	}
-	if slices.Contains(modes, corev1.ReadWriteOncePod) {
-		c.refused(at, "not supported by this node: ReadWriteOncePod would not hold, other pods would get the volume too")
-		return
+	if len(modes) > 1 && slices.Contains(modes, corev1.ReadWriteOncePod) {
+		c.refused(at, "may not use ReadWriteOncePod with other access modes")
 	}
 	for i, mode := range modes {
-		oneOf(c.check, at.Index(i), mode, corev1.ReadWriteOnce, corev1.ReadOnlyMany, corev1.ReadWriteMany)
+		oneOf(c.check, at.Index(i), mode, corev1.ReadWriteOnce, corev1.ReadOnlyMany, corev1.ReadWriteMany, corev1.ReadWriteOncePod)
 	}
+}
+
+// oneUser refuses ReadWriteOncePod for a volume that no directory of a pod shows to be in use.
+func (c storageCheck) oneUser(s *corev1.PersistentVolumeSpec, at *field.Path) {
+	if slices.Contains(s.AccessModes, corev1.ReadWriteOncePod) && (s.HostPath != nil || isBlock(s.VolumeMode)) {
+		c.refused(at, "not supported by this node: ReadWriteOncePod would not hold for a hostPath or a device")
+	}
+}
+
+func isBlock(mode *corev1.PersistentVolumeMode) bool {
+	return mode != nil && *mode == corev1.PersistentVolumeBlock
 }
 
 func (c storageCheck) volumeMode(at *field.Path, mode *corev1.PersistentVolumeMode) {
