@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"strconv"
 
@@ -13,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"nodal/node"
+	"nodal/node/storage"
 )
 
 // Publish has the driver mount a volume for a pod. It leaves one that the pod has, and else waits until the volume is
@@ -113,7 +115,14 @@ func published(dir, at string) (bool, error) {
 	if _, ready, err := marked(dir); !ready || err != nil {
 		return false, err
 	}
-	return mounted(at)
+	if there, err := mounted(at); there || err != nil {
+		return there, err
+	}
+	info, err := os.Lstat(at) // a device need not be mounted
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && info.Mode()&(fs.ModeDevice|fs.ModeSymlink) != 0, err
 }
 
 // Unpublish has the driver take the volume of a directory from its pod.
@@ -156,14 +165,16 @@ func (v *Volumes) Unpublish(ctx context.Context, path string) error {
 
 // capability says how a volume is used.
 func capability(pv *corev1.PersistentVolume, driver *node.CSIDriver, group *int64) *csiapi.VolumeCapability {
+	mode := &csiapi.VolumeCapability_AccessMode{Mode: accessMode(pv, driver.Can(node.TellsWriters))}
+	if storage.Block(pv.Spec.VolumeMode) {
+		device := &csiapi.VolumeCapability_Block{Block: &csiapi.VolumeCapability_BlockVolume{}}
+		return &csiapi.VolumeCapability{AccessType: device, AccessMode: mode}
+	}
 	mount := &csiapi.VolumeCapability_MountVolume{FsType: pv.Spec.CSI.FSType, MountFlags: pv.Spec.MountOptions}
 	if group != nil && driver.Can(node.MountsForGroup) {
 		mount.VolumeMountGroup = strconv.FormatInt(*group, 10)
 	}
-	return &csiapi.VolumeCapability{
-		AccessType: &csiapi.VolumeCapability_Mount{Mount: mount},
-		AccessMode: &csiapi.VolumeCapability_AccessMode{Mode: accessMode(pv, driver.Can(node.TellsWriters))},
-	}
+	return &csiapi.VolumeCapability{AccessType: &csiapi.VolumeCapability_Mount{Mount: mount}, AccessMode: mode}
 }
 
 // accessMode returns the first mode of a volume in the words of CSI.

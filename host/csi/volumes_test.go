@@ -368,3 +368,48 @@ func TestAnInlineVolumeIsPublishedWithoutAStage(t *testing.T) {
 		t.Errorf("got %v after %q, and %v are held", err, b.called, b.Held())
 	}
 }
+
+// A driver may make a device or a link where another one mounts: both are devices of the pod.
+func TestADeviceIsPublishedHoweverItsDriverDoesThat(t *testing.T) {
+	for name, do := range map[string]func(path string) error{
+		"a mount": func(path string) error {
+			return errors.Join(os.WriteFile(path, nil, 0o640), unix.Mount("/dev/null", path, "", unix.MS_BIND, ""))
+		},
+		"a link": func(path string) error { return os.Symlink("/dev/null", path) },
+	} {
+		b := newBench(t)
+		b.pv.Spec.VolumeMode = new(corev1.PersistentVolumeBlock)
+		b.do = func(call, path string) {
+			var err error
+			switch call {
+			case "publish":
+				err = do(path)
+			case "unpublish":
+				_ = unix.Unmount(path, 0)
+				err = os.Remove(path)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		if err := errors.Join(b.stage(), b.publish()); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		b.again()
+		if err := errors.Join(b.publish(), b.unpublish(), b.unstage()); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if want := []string{"stage", "publish", "unpublish", "unstage"}; !slices.Equal(b.called, want) || len(b.Held()) > 0 {
+			t.Errorf("%s: the driver has heard %q, want %q; %v are held", name, b.called, want, b.Held())
+		}
+	}
+}
+
+func TestADeviceHasNoFileSystem(t *testing.T) {
+	pv := &corev1.PersistentVolume{}
+	pv.Spec.VolumeMode = new(corev1.PersistentVolumeBlock)
+	pv.Spec.CSI = &corev1.CSIPersistentVolumeSource{FSType: "ext4"}
+	if got := capability(pv, nil, new(int64(5000))); got.GetBlock() == nil || got.GetMount() != nil {
+		t.Errorf("the driver is told %v, want a device", got)
+	}
+}

@@ -42,7 +42,11 @@ func (t *Tree) setUpBlock(_ context.Context, at place) error {
 
 // device returns the path of the device, with all links resolved.
 func (at place) device() (string, error) {
-	path, err := filepath.EvalSymlinks(at.lasting.Spec.Local.Path)
+	from := at.dir // at which a driver has published it
+	if local := at.lasting.Spec.Local; local != nil {
+		from = local.Path
+	}
+	path, err := filepath.EvalSymlinks(from)
 	if err != nil {
 		return "", fmt.Errorf("find the device of the volume: %w", err)
 	}
@@ -51,7 +55,7 @@ func (at place) device() (string, error) {
 		return "", fmt.Errorf("look at the device of the volume: %w", err)
 	}
 	if info.Mode().Type() != os.ModeDevice {
-		return "", fmt.Errorf("%s is not a block device", at.lasting.Spec.Local.Path)
+		return "", fmt.Errorf("%s is not a block device", from)
 	}
 	return path, nil
 }

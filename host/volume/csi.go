@@ -86,7 +86,7 @@ func (at place) handCSI(path string, terms *storagev1.CSIDriverSpec) error {
 	if terms != nil && terms.FSGroupPolicy != nil {
 		policy = *terms.FSGroupPolicy
 	}
-	if !hands(&at.lasting.Spec, policy, at.readOnly) {
+	if at.block() || !hands(&at.lasting.Spec, policy, at.readOnly) {
 		return nil
 	}
 	return at.handToGroup(path)

@@ -19,7 +19,7 @@ type kind struct {
 func kindOf(at place) (kind, error) {
 	s := &at.volume.VolumeSource
 	switch {
-	case at.block():
+	case at.block() && at.lasting.Spec.CSI == nil:
 		return kind{setUp: (*Tree).setUpBlock}, nil
 	case at.lasting != nil && at.lasting.Spec.Local != nil:
 		return kind{dir: "kubernetes.io~local-volume", setUp: (*Tree).setUpLocal}, nil

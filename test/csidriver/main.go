@@ -1,6 +1,6 @@
-// Command csidriver is a CSI driver for tests. Its volumes are directories below its directory of state, or file systems
-// in memory; it stages and publishes them by mounts. It registers with the node as drivers do, and writes down what it
-// is asked.
+// Command csidriver is a CSI driver for tests. Its volumes are directories below its directory of state, file systems
+// in memory, or devices that it is told of; it stages and publishes them by mounts. It registers with the node as drivers
+// do, and writes down what it is asked.
 //
 // Files in its directory of state tell it what to do while it runs:
 //
@@ -134,6 +134,9 @@ func (d *driver) NodeUnstageVolume(ctx context.Context, r *csiapi.NodeUnstageVol
 // NodePublishVolume mounts a volume for a pod.
 func (d *driver) NodePublishVolume(ctx context.Context, r *csiapi.NodePublishVolumeRequest) (*csiapi.NodePublishVolumeResponse, error) {
 	do := func() error {
+		if r.GetVolumeCapability().GetBlock() != nil {
+			return device(r.GetVolumeContext()["device"], r.GetTargetPath())
+		}
 		if err := os.MkdirAll(r.GetTargetPath(), 0o750); err != nil {
 			return err
 		}
@@ -193,9 +196,12 @@ func (d *driver) NodeGetVolumeStats(
 
 // told says what a call brings besides the volume.
 func told(c *csiapi.VolumeCapability, attributes, attached, secrets map[string]string) []string {
-	words := []string{
-		"mode=" + c.GetAccessMode().GetMode().String(), "fs=" + c.GetMount().GetFsType(),
-		"flags=" + strings.Join(c.GetMount().GetMountFlags(), "+"), "group=" + c.GetMount().GetVolumeMountGroup(),
+	words := []string{"mode=" + c.GetAccessMode().GetMode().String()}
+	if c.GetBlock() != nil {
+		words = append(words, "block")
+	} else {
+		words = append(words, "fs="+c.GetMount().GetFsType(),
+			"flags="+strings.Join(c.GetMount().GetMountFlags(), "+"), "group="+c.GetMount().GetVolumeMountGroup())
 	}
 	for _, key := range slices.Sorted(maps.Keys(attributes)) {
 		words = append(words, key+"="+attributes[key])
@@ -207,6 +213,15 @@ func told(c *csiapi.VolumeCapability, attributes, attached, secrets map[string]s
 		words = append(words, "secret:"+key+"="+secrets[key])
 	}
 	return words
+}
+
+// device mounts a device at a file.
+func device(from, at string) error {
+	f, err := os.OpenFile(at, os.O_CREATE, 0o640)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), mount(from, at, "", unix.MS_BIND))
 }
 
 // bind mounts the directory of a volume.

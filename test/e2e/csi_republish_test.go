@@ -23,7 +23,7 @@ func TestAVolumeIsPublishedAgainAndAgainIfItsDriverWantsThat(t *testing.T) {
 	secret := func(password string) string {
 		return "apiVersion: v1\nkind: Secret\nmetadata: {name: disk}\nstringData: {password: " + password + "}\n"
 	}
-	n.apply(secret("open") + driverObject("volumeLifecycleModes: [Ephemeral], requiresRepublish: true") + "---\n" +
+	n.apply(secret("open") + driverObject("volumeLifecycleModes: [Ephemeral], requiresRepublish: true, fsGroupPolicy: File") + "---\n" +
 		keeper("a", "  - {name: disk, csi: {driver: "+diskDriver+", nodePublishSecretRef: {name: disk}}}\n", "disk"))
 	a := n.waitRunning("a")
 	asked := "NodePublishVolume " + inlineHandle(a)

@@ -161,7 +161,7 @@ func (d *disks) left() string {
 func (d *disks) wantHeard(call string, want int) {
 	d.n.t.Helper()
 	if got := d.heard(call); len(got) != want {
-		d.n.t.Errorf("the driver has heard %q, want %d times %s", got, want, call)
+		d.n.t.Errorf("the driver has heard %q, want %d times %s", d.heard(strings.Fields(call)[0]), want, call)
 	}
 }
 
@@ -286,7 +286,7 @@ func TestPodsHaveInlineVolumesOfACSIDriver(t *testing.T) {
 	}
 	d.wantHeard("NodeStageVolume", 0)
 	d.wantHeard("NodePublishVolume "+inlineHandle(a)+" mode=SINGLE_NODE_WRITER fs=ext4 flags= group= color=red csi.storage.k8s.io/ephemeral=true csi.storage.k8s.io/pod.name=a "+
-		"csi.storage.k8s.io/pod.namespace=default csi.storage.k8s.io/pod.uid="+string(a.UID)+" csi.storage.k8s.io/serviceAccount.name=default secret:password=open", 1)
+		"csi.storage.k8s.io/pod.namespace=default csi.storage.k8s.io/pod.uid="+string(a.UID)+" csi.storage.k8s.io/serviceAccount.name= secret:password=open", 1)
 	d.wantHeard("NodePublishVolume "+inlineHandle(b), 1)
 	var summary statsapi.Summary
 	n.curlTLS("viewer", "/stats/summary").into(n, &summary)
@@ -343,5 +343,38 @@ func TestAVolumeIsForOnePodAloneIfItsModeSaysSo(t *testing.T) {
 	d.wantHeard("NodePublishVolume vol-one", 2)
 	d.wantHeard("NodeStageVolume vol-one mode=SINGLE_NODE_SINGLE_WRITER", 1)
 	n.deletePod("b", "")
+	n.eventually("nothing to be left", func() bool { return d.left() == "" })
+}
+
+func TestAContainerHasADeviceOfACSIDriver(t *testing.T) {
+	claim.Shows(t, "CSI",
+		"a claim of volumeMode Block gives a container the device that a driver publishes, read-only if the pod says so, and over the end of the agent",
+	)
+	n := start(t)
+	d := n.mountDisks("--able", "STAGE_UNSTAGE_VOLUME")
+	d.waitDriver()
+	file := filepath.Join(n.rt.Dir, "disk")
+	device := loopDevice(t, file)
+	raw := strings.Replace(blockPods, "local: {path: LINK}", "csi: {driver: "+diskDriver+", volumeHandle: vol-raw, volumeAttributes: {device: "+device+"}}", 1)
+	n.apply(raw)
+	n.waitRunning("raw")
+	n.inside("raw", "main", "test -b /dev/disk && echo written | dd of=/dev/disk conv=notrunc,fsync")
+	if text, err := os.ReadFile(file); err != nil || !strings.HasPrefix(string(text), "written\n") {
+		t.Errorf("the file behind the device begins with %.10q, %v", text, err)
+	}
+	if got := n.inside("raw", "reader", "head -c 8 /dev/disk; echo no | dd of=/dev/disk 2>/dev/null; echo $?"); got != "written\n1\n" {
+		t.Errorf("a read-only container got %q", got)
+	}
+	n.wait("mounts", "it says why it waits", func(p *corev1.Pod) bool {
+		return p.Status.Reason == "FailedMount" && strings.Contains(p.Status.Message, `volume "disk" has volumeMode Block, but is specified in volumeMounts`)
+	})
+	d.wantHeard("NodePublishVolume vol-raw mode=SINGLE_NODE_WRITER block", 1)
+	n.Kill()
+	n.up()
+	n.unmoved("raw")
+	d.wantHeard("NodePublishVolume", 1)
+	n.deletePod("mounts", "")
+	n.deletePod("raw", "")
+	d.wantHeard("NodeUnpublishVolume vol-raw", 1)
 	n.eventually("nothing to be left", func() bool { return d.left() == "" })
 }

@@ -34,7 +34,6 @@ func TestObjectsFollowKubernetesRules(t *testing.T) {
 		{"a volume on a driver that is not there", lasting("rbd: {monitors: [a], image: b}"), []string{"spec"}},
 		{"a volume of no CSI driver", lasting("csi: {driver: x_, nodePublishSecretRef: {name: a}}"), []string{"spec.csi.driver", "spec.csi.volumeHandle", "spec.csi.nodePublishSecretRef.namespace"}},
 		{"a volume of a CSI driver that would grow", lasting("csi: {driver: x, volumeHandle: z, nodeExpandSecretRef: {name: a, namespace: b}}"), []string{"spec.csi.nodeExpandSecretRef"}},
-		{"a device of a CSI driver", lasting("volumeMode: Block, csi: {driver: x, volumeHandle: z}"), []string{"spec.volumeMode"}},
 		{"a volume for one pod alone and others", strings.Replace(lasting("local: {path: /d}"), "ReadWriteOnce", "ReadWriteOncePod, ReadWriteOnce", 1), []string{"spec.accessModes"}},
 		{"a directory of the host for one pod alone", strings.Replace(lasting("hostPath: {path: /d}"), "ReadWriteOnce", "ReadWriteOncePod", 1), []string{"spec.accessModes"}},
 		{"a device for one pod alone", strings.Replace(lasting("volumeMode: Block, local: {path: /d}"), "ReadWriteOnce", "ReadWriteOncePod", 1), []string{"spec.accessModes"}},

@@ -37,8 +37,8 @@ func (c storageCheck) persistentVolume(s *corev1.PersistentVolumeSpec, at *field
 	c.accessModes(at.Child("accessModes"), s.AccessModes)
 	c.oneUser(s, at.Child("accessModes"))
 	c.volumeMode(at.Child("volumeMode"), s.VolumeMode)
-	if isBlock(s.VolumeMode) && s.Local == nil {
-		c.refused(at.Child("volumeMode"), "not supported by this node: only a local volume can be a device")
+	if isBlock(s.VolumeMode) && s.Local == nil && s.CSI == nil {
+		c.refused(at.Child("volumeMode"), "not supported by this node: only a local volume or one of a CSI driver can be a device")
 	}
 	c.reclaims(s, at.Child("persistentVolumeReclaimPolicy"))
 	c.optionalName(at.Child("storageClassName"), s.StorageClassName, validation.IsDNS1123Subdomain)
@@ -183,8 +183,8 @@ func (c storageCheck) accessModes(at *field.Path, modes []corev1.PersistentVolum
 
 // oneUser refuses ReadWriteOncePod for a volume that no directory of a pod shows to be in use.
 func (c storageCheck) oneUser(s *corev1.PersistentVolumeSpec, at *field.Path) {
-	if slices.Contains(s.AccessModes, corev1.ReadWriteOncePod) && (s.HostPath != nil || isBlock(s.VolumeMode)) {
-		c.refused(at, "not supported by this node: ReadWriteOncePod would not hold for a hostPath or a device")
+	if slices.Contains(s.AccessModes, corev1.ReadWriteOncePod) && (s.HostPath != nil || s.Local != nil && isBlock(s.VolumeMode)) {
+		c.refused(at, "not supported by this node: ReadWriteOncePod would not hold for a hostPath or a local device")
 	}
 }
 
