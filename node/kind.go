@@ -116,9 +116,10 @@ func (k Kind) GroupVersionKind() schema.GroupVersionKind {
 func (k Kind) holds(value Value) bool { return reflect.TypeOf(value) == reflect.TypeOf(k.New()) }
 
 // hideSecret removes the values of a Secret. kubectl keeps what it applied in an
-// annotation, values and all.
+// annotation, values and all, and the managed fields name the keys.
 func hideSecret(value Value) {
 	secret := value.(*corev1.Secret)
 	secret.Data, secret.StringData = nil, nil
+	secret.ManagedFields = nil
 	delete(secret.Annotations, corev1.LastAppliedConfigAnnotation)
 }

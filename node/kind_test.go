@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 func TestEveryKindOfTheTableIsComplete(t *testing.T) {
@@ -65,5 +66,21 @@ func TestARecordOfNoneOrOfTwoObjectsIsRefused(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte(`{"ConfigMap":{},"Secret":null,"Other":{}}`), &Object{}); err != nil {
 		t.Errorf("a record with more than an older agent knows: %v", err)
+	}
+}
+
+// The managed fields of a Secret name its keys.
+func TestWhatIsHiddenOfASecret(t *testing.T) {
+	kind, _ := KindNamed("secrets")
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "door", Labels: map[string]string{"a": "b"},
+			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "alice", FieldsV1: metav1.NewFieldsV1(`{"f:data":{"f:key":{}}}`)}},
+		},
+		Data: map[string][]byte{"key": []byte("sesame")},
+	}
+	kind.Hide(secret)
+	if text, err := json.Marshal(secret); err != nil || strings.Contains(string(text), "key") || secret.Labels["a"] != "b" {
+		t.Errorf("got %s, %v", text, err)
 	}
 }

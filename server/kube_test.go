@@ -94,7 +94,6 @@ func TestKubernetesAPIWritesObjects(t *testing.T) {
 		{"a patch in steps", "PATCH", path + "/colors", `[{"op":"remove","path":"/data/a"}]`, steps, 200, `"data":{"b":"blue"}`},
 		{"a patch of the name", "PATCH", path + "/colors", `{"metadata":{"name":"x"}}`, merge, 400, "metadata.name"},
 		{"a patch of another version", "PATCH", path + "/colors", `{"metadata":{"resourceVersion":"1"}}`, merge, 409, `"reason":"Conflict"`},
-		{"server-side apply", "PATCH", path + "/colors", colors, "application/apply-patch+yaml", 415, "server-side apply"},
 		{"a replacement", "PUT", path + "/colors", colors, "", 200, `"a":"red"`},
 		{"a replacement of an old version", "PUT", path + "/colors", strings.Replace(colors, `"name"`, `"resourceVersion":"1","name"`, 1), "", 409, `"reason":"Conflict"`},
 		{"a replacement of nothing", "PUT", path + "/none", strings.Replace(colors, "colors", "none", 1), "", 404, "NotFound"},

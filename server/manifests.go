@@ -94,6 +94,7 @@ func deliver(ctx context.Context, text string, limit int, opts manifest.Options)
 	if err := checkSize(text, limit); err != nil {
 		return nil, err
 	}
+	opts.Managed = poster(ctx) != policy.Cluster // a cluster keeps account of its own
 	docs, err := manifest.Decode([]byte(text), opts)
 	if err != nil {
 		return nil, err

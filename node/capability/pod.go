@@ -24,7 +24,7 @@ func metadataRules() []rule {
 		without("metadata.generateName", "the node uses metadata.name only"),
 		without("metadata.ownerReferences", "the node has no owners that it could follow"),
 		without("metadata.finalizers", "the node removes a pod without waiting for them"),
-		without("metadata.managedFields", byTheNode).silently(),
+		without("metadata.managedFields", "kept for clients of the Kubernetes API that apply").silently(),
 		without("metadata.selfLink", byTheNode).silently(),
 		without("metadata.resourceVersion", byTheNode).silently(),
 		without("metadata.generation", byTheNode).silently(),

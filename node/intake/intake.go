@@ -228,10 +228,14 @@ func (in Intake) succeed(tx *store.Tx, slot *node.Slot, d Delivery, outcome *Out
 		slot.Next = in.newPod(tx, d, outcome, Created, now)
 		return
 	}
+	d, claimed := managed(d, current)
 	wanted := in.placed(d.Pod)
 	inherit(wanted, current)
 	diff := manifest.Change(current.Object, wanted)
 	outcome.UID, outcome.Changes = current.UID(), diff.Fields
+	if claimed {
+		outcome.Changes = append(outcome.Changes, managedFields)
+	}
 	replace := diff.Kind == manifest.Replace ||
 		d.Pod.UID != "" && d.Pod.UID != current.UID() ||
 		slot.Next == nil && (len(diff.Images) > 0 || diff.Resized) && in.cannotRunAgain(slot, d) ||
@@ -244,7 +248,7 @@ func (in Intake) succeed(tx *store.Tx, slot *node.Slot, d Delivery, outcome *Out
 		slot.Pod = ended(slot, nil, "replaced", now)
 		slot.Next = in.newPod(tx, d, outcome, Replaced, now)
 		outcome.Restarts = containerNames(slot.Next.Object)
-	case diff.Kind == manifest.Same && current.Origin == d.Origin:
+	case diff.Kind == manifest.Same && current.Origin == d.Origin && !claimed:
 		outcome.Verdict = Unchanged
 	case slot.Next != nil:
 		slot.Next = updated(slot.Next, d)

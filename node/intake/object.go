@@ -108,6 +108,7 @@ func changes(old, delivered *node.Object) []string {
 	note("immutable", old.Immutable() == delivered.Immutable())
 	note("metadata.annotations", maps.Equal(old.Meta().Annotations, delivered.Meta().Annotations))
 	note("metadata.labels", maps.Equal(old.Meta().Labels, delivered.Meta().Labels))
+	note(managedFields, apiequality.Semantic.DeepEqual(old.Meta().ManagedFields, delivered.Meta().ManagedFields))
 	said := authored(delivered)
 	for i, had := range authored(old) {
 		note(had.name, apiequality.Semantic.DeepEqual(had.value, said[i].value))

@@ -13,10 +13,14 @@ import (
 	"nodal/node/store"
 )
 
-// continued returns a delivered volume or claim with what the node has written into the old one.
+// continued returns a delivered object with what the node has written into the old one, and with the managed fields of that
+// if the delivery brings none.
 func continued(old, delivered *node.Object) *node.Object {
 	next := delivered.Clone()
 	next.Meta().UID, next.Meta().CreationTimestamp = old.Meta().UID, old.Meta().CreationTimestamp
+	if next.Meta().ManagedFields == nil {
+		next.Meta().ManagedFields = old.Meta().ManagedFields
+	}
 	switch {
 	case old.Volume() != nil:
 		next.Volume().Status = old.Volume().Status

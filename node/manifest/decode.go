@@ -24,6 +24,8 @@ type Options struct {
 	Namespace string
 	// PodsOnly refuses what is not a pod.
 	PodsOnly bool
+	// Managed keeps the managed fields of the manifests. Otherwise objects have none.
+	Managed bool
 	// IfEmpty says what to do about a bundle that holds nothing.
 	IfEmpty string
 }
@@ -53,7 +55,7 @@ func Decode(data []byte, opts Options) ([]Doc, error) {
 // DecodeEach reads a bundle whose documents are independent: it returns the valid pods beside the
 // *node.InvalidError of the others.
 func DecodeEach(data []byte, opts Options) ([]Doc, error) {
-	b := bundle{limit: opts.MaxDocuments, namespace: opts.Namespace, podsOnly: opts.PodsOnly, ifEmpty: opts.IfEmpty, first: map[name]int{}}
+	b := bundle{limit: opts.MaxDocuments, namespace: opts.Namespace, podsOnly: opts.PodsOnly, managed: opts.Managed, ifEmpty: opts.IfEmpty, first: map[name]int{}}
 	if b.limit <= 0 {
 		b.limit = defaultMaxDocuments
 	}
@@ -66,6 +68,7 @@ type bundle struct {
 	limit     int
 	namespace string
 	podsOnly  bool
+	managed   bool
 	ifEmpty   string
 	searched  int // bytes of faulty YAML
 	docs      []Doc
@@ -222,16 +225,25 @@ func (b *bundle) pod(at place, object []byte) {
 		return
 	}
 	pod.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}
-	status := pod.Status
+	status, managed := pod.Status, b.managedIn(&pod.ObjectMeta)
 	forgetServerFields(pod)
+	pod.ManagedFields = managed
 	unplaced := pod.Namespace == ""
 	setDefault(&pod.Namespace, b.namespace)
 	Default(pod)
-	if errs := rules.Pod(pod); len(errs) > 0 {
+	if errs := append(rules.Pod(pod), rules.ManagedFields(managed)...); len(errs) > 0 {
 		b.addFieldErrors(at, errs)
 		return
 	}
 	b.keep(at, name{"pod", pod.Namespace, pod.Name}, Doc{Pod: pod, NoNamespace: unplaced, Status: status})
+}
+
+// managedIn returns the managed fields of a manifest, if they are taken.
+func (b *bundle) managedIn(meta *metav1.ObjectMeta) []metav1.ManagedFieldsEntry {
+	if !b.managed {
+		return nil
+	}
+	return meta.ManagedFields
 }
 
 // keep adds what was read to the bundle, once.

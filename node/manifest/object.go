@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"nodal/node"
+	"nodal/node/manifest/rules"
 )
 
 // value decodes, defaults and validates one object that pods use.
@@ -17,7 +18,9 @@ func (b *bundle) value(at place, object []byte, r reader) {
 	value.GetObjectKind().SetGroupVersionKind(r.GroupVersionKind())
 	made := node.NewObject(value)
 	meta := made.Meta()
+	managed := b.managedIn(meta)
 	*meta = authoredMeta(meta)
+	meta.ManagedFields = managed
 	if r.Namespaced {
 		setDefault(&meta.Namespace, b.namespace)
 		setDefault(&meta.Namespace, defaultNamespace)
@@ -25,7 +28,7 @@ func (b *bundle) value(at place, object []byte, r reader) {
 		meta.Namespace = ""
 	}
 	r.complete(value)
-	b.takeObject(at, made, r.check(value))
+	b.takeObject(at, made, append(r.check(value), rules.ManagedFields(managed)...))
 }
 
 // takeObject keeps one object if nothing is wrong with it.

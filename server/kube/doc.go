@@ -10,7 +10,8 @@
 //	                 ├─▶ reviews.go ─▶ Rights        what the caller may do, by the table of all routes
 //	                 └─▶ subresources.go             log, exec, attach and port-forward: the kubelet's own paths
 //
-// resources.go is the table of resources. From it come paths, rights, discovery and schemas. A source gets the objects of
+// Changes keep account of the managers of fields (owners.go), for server-side apply (apply.go); merge_types.go says how it
+// merges. resources.go is the table of resources. From it come paths, rights, discovery and schemas. A source gets the objects of
 // a resource: pods.go, objects.go, events.go, namespaces.go, nodes.go and usage_source.go.
 //
 // A resourceVersion is a revision of the node. Errors are Kubernetes' Status (errors.go).

@@ -1,12 +1,14 @@
 package kube
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
@@ -30,6 +32,11 @@ var reasons = map[int]metav1.StatusReason{
 
 // statusOf returns an error as Kubernetes' API would. The error is of the node API, or one of the node's own.
 func statusOf(err error) *metav1.Status {
+	if own := apierrors.APIStatus(nil); errors.As(err, &own) {
+		made := own.Status()
+		made.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
+		return &made
+	}
 	of, ok := status.FromError(err)
 	if !ok {
 		of = wire.StatusOf(err)

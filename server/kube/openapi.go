@@ -68,6 +68,9 @@ func operation(of Route, name string, gvk dict) dict {
 	}
 	if of.Body && of.Method != http.MethodDelete {
 		described["parameters"] = queries("dryRun", "fieldManager", "fieldValidation")
+		if of.Method == http.MethodPatch {
+			described["parameters"] = queries("dryRun", "fieldManager", "fieldValidation", "force")
+		}
 		described["requestBody"] = dict{"content": content}
 	}
 	return described

@@ -32,9 +32,11 @@ func patchOf(r *http.Request) (patch, error) {
 	switch {
 	case err != nil:
 		return patch{}, fmt.Errorf("content type %q: %w: %w", r.Header.Get("Content-Type"), err, node.ErrUnsupported)
+	case kind == applyPatch:
+		return patch{kind: kind}, nil
 	case kind != jsonPatch && kind != mergePatch && kind != strategicPatch:
-		return patch{}, fmt.Errorf("patch of type %q: use one of %s, %s and %s; server-side apply is not there yet, apply without --server-side: %w",
-			kind, jsonPatch, mergePatch, strategicPatch, node.ErrUnsupported)
+		return patch{}, fmt.Errorf("patch of type %q: use one of %s, %s, %s and %s: %w",
+			kind, jsonPatch, mergePatch, strategicPatch, applyPatch, node.ErrUnsupported)
 	}
 	text, err := io.ReadAll(r.Body)
 	return patch{kind, text}, err
@@ -42,6 +44,9 @@ func patchOf(r *http.Request) (patch, error) {
 
 // put returns an object with the patch. The type of an empty one says how lists are merged.
 func (p patch) put(on *object, empty runtime.Object) (*object, error) {
+	if p.kind == applyPatch {
+		return nil, fmt.Errorf("server-side apply is for whole objects; send a patch of another type: %w", node.ErrUnsupported)
+	}
 	before, err := json.Marshal(on.Object)
 	if err != nil {
 		return nil, err

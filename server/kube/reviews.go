@@ -164,7 +164,7 @@ func (v *reviews) may(ctx context.Context, r *resource, part, verb, namespace st
 		return err
 	}
 	if verb == "patch" && part == "" {
-		return writer{r, v.clients}.seesAll(ctx)
+		return writer{resource: r, clients: v.clients}.seesAll(ctx)
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ type Route struct {
 }
 
 // BodyTypes are the content types of bodies, beside JSON and YAML.
-var BodyTypes = []string{jsonPatch, mergePatch, strategicPatch, "application/apply-patch+yaml", protobufType}
+var BodyTypes = []string{jsonPatch, mergePatch, strategicPatch, applyPatch, protobufType}
 
 // Routes returns the paths of the Kubernetes API. The connection leads to the node API.
 func Routes(conn grpc.ClientConnInterface, rights Rights) []Route {
@@ -93,7 +93,7 @@ func (r *resource) routes(c clients) []Route {
 	} else if r.put != "" {
 		changes = auth.OneNamespace
 	}
-	read, write := reader{r}, writer{r, c}
+	read, write := reader{r}, writer{r, c, ownersOf(r)}
 	routes := []Route{
 		{"GET", all, r.list, about, read.list, false},
 		{"GET", one, r.get, about, read.get, false},

@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/util/rand"
 
@@ -25,17 +27,26 @@ import (
 type writer struct {
 	*resource
 	clients
+	owners owners
 }
 
 // create takes an object that is not there yet.
 func (s writer) create(w http.ResponseWriter, r *http.Request) {
 	given, err := s.given(r, "")
+	var options metav1.PatchOptions
+	if err == nil {
+		options, err = optionsOf(r, "")
+	}
 	if err != nil {
 		s.fail(w, err, "")
 		return
 	}
 	if given.GetName() == "" && given.GetGenerateName() != "" {
 		given.SetName(given.GetGenerateName() + rand.String(5))
+	}
+	if given, err = s.owners.updated(emptyObject(s.GroupVersionKind), given, options.FieldManager); err != nil {
+		s.fail(w, err, "")
+		return
 	}
 	taken, err := s.take(w, r, given, new(int64))
 	switch {
@@ -55,23 +66,43 @@ func (s writer) create(w http.ResponseWriter, r *http.Request) {
 func (s writer) update(w http.ResponseWriter, r *http.Request) {
 	name := chi.URLParam(r, "name")
 	given, err := s.given(r, name)
+	var options metav1.PatchOptions
 	if err == nil {
-		_, err = s.source.get(r.Context(), given.GetNamespace(), name)
-	}
-	var since *int64
-	if err == nil {
-		since, err = sinceOf(given.GetResourceVersion())
+		options, err = optionsOf(r, "")
 	}
 	if err != nil {
 		s.fail(w, err, name)
 		return
 	}
-	taken, err := s.take(w, r, given, since)
+	var taken *object
+	for range attempts {
+		taken, err = s.replace(w, r, given, options.FieldManager)
+		if given.GetResourceVersion() != "" || status.Code(err) != codes.Aborted {
+			break
+		}
+	}
 	if err != nil {
 		s.fail(w, err, name)
 		return
 	}
 	s.answer(w, r, http.StatusOK, taken)
+}
+
+// replace puts an object in the place of the live one. Without a version it fails with ABORTED if that changed meanwhile.
+func (s writer) replace(w http.ResponseWriter, r *http.Request, given *object, manager string) (*object, error) {
+	live, err := s.source.get(r.Context(), given.GetNamespace(), given.GetName())
+	if err != nil {
+		return nil, err
+	}
+	since, err := sinceOf(cmp.Or(given.GetResourceVersion(), live.GetResourceVersion()))
+	if err != nil {
+		return nil, err
+	}
+	next, err := s.owners.updated(live, given, manager)
+	if err != nil {
+		return nil, err
+	}
+	return s.take(w, r, next, since)
 }
 
 // attempts bounds how often a patch is put on what has changed meanwhile: a pod's status may change at any time.
@@ -81,11 +112,19 @@ const attempts = 10
 func (s writer) patch(w http.ResponseWriter, r *http.Request) {
 	namespace, name := chi.URLParam(r, "namespace"), chi.URLParam(r, "name")
 	how, err := patchOf(r)
-	if err != nil {
+	switch {
+	case err != nil:
 		failAs(w, http.StatusUnsupportedMediaType, err)
 		return
+	case how.kind == applyPatch:
+		s.apply(w, r)
+		return
 	}
-	if err := s.seesAll(r.Context()); err != nil {
+	options, err := optionsOf(r, types.PatchType(how.kind))
+	if err == nil {
+		err = s.seesAll(r.Context())
+	}
+	if err != nil {
 		s.fail(w, err, name)
 		return
 	}
@@ -103,6 +142,9 @@ func (s writer) patch(w http.ResponseWriter, r *http.Request) {
 		}
 		if reflect.DeepEqual(before, after) {
 			taken = before
+			break
+		}
+		if after, err = s.owners.updated(before, after, options.FieldManager); err != nil {
 			break
 		}
 		var since *int64

@@ -30,7 +30,7 @@ export function manifestOfPod(object: PodObject): string {
 /** manifestOfObject does the same for other objects. */
 export function manifestOfObject(object: Record<string, unknown>): string {
   const { status: _, ...rest } = object;
-  const { uid, creationTimestamp, resourceVersion, generation, ...metadata } = (rest["metadata"] ?? {}) as Record<string, unknown>;
+  const { uid, creationTimestamp, resourceVersion, generation, managedFields, ...metadata } = (rest["metadata"] ?? {}) as Record<string, unknown>;
   return toYaml({ ...rest, metadata });
 }
 
