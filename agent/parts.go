@@ -110,7 +110,7 @@ func build(o Options, f facts, m memory, r runtime, guard *auth.Authenticator) (
 		Kinds: []reconciler.Kind{
 			reconciler.ReleasedVolumes(m.state.Store, m.volumes), reconciler.RegisteredPlugins(m.plugins, p.plugins),
 			reconciler.CSIVolumes(reconciler.VolumesOf(m.state.Store), m.plugins, m.csi),
-			reconciler.PublishedVolumes(reconciler.RepublishedOf(m.state.Store), m.csi.Publications(), m.volumes),
+			reconciler.PublishedVolumes(reconciler.Republishing(m.state.Store), reconciler.DrivenOf(m.state.Store), m.csi.Publications(), m.volumes),
 		},
 	})
 	p.logs = &gc.LogCollector{

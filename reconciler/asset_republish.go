@@ -22,14 +22,21 @@ type Publications interface {
 	Republish(ctx context.Context, volume node.PublishedVolume) error
 }
 
-// PublishedVolumes are the volumes of pods that their drivers want to publish again and again. wants returns those of a pod,
-// and the board tells of publications. They are no part of the pods' own steps: a pod that runs is not harmed if one fails.
-func PublishedVolumes(wants func(*node.Pod) []string, board Board, volumes Publications) KindOf[node.PublishedVolume, time.Time] {
+// PublishedVolumes are the volumes of pods that their drivers want to publish again and again. drivers returns the drivers
+// that want that now, of returns the volumes that a pod has of them, and the board tells of publications. They are no part
+// of the pods' own steps: a pod that runs is not harmed if one fails.
+func PublishedVolumes(
+	drivers func() []string, of func(*node.Pod, []string) []string, board Board, volumes Publications,
+) KindOf[node.PublishedVolume, time.Time] {
 	return KindOf[node.PublishedVolume, time.Time]{
 		Name: "PublishedVolume", OfPods: true, Board: board, Plan: decide.PublishedVolume,
 		Wanted: func(pods iter.Seq[*node.Pod]) (wanted []Wanted[node.PublishedVolume]) {
+			those := drivers()
+			if len(those) == 0 {
+				return nil // a node without such drivers does not look through its pods
+			}
 			for pod := range pods {
-				for _, name := range wants(pod) {
+				for _, name := range of(pod, those) {
 					wanted = append(wanted, Wanted[node.PublishedVolume]{
 						Name: string(pod.UID()) + "/" + name, Want: node.PublishedVolume{Pod: pod, Name: name},
 					})
@@ -48,12 +55,10 @@ func PublishedVolumes(wants func(*node.Pod) []string, board Board, volumes Publi
 	}
 }
 
-// RepublishedOf returns the question which volumes of a pod have to be published again and again, as their CSIDriver objects
-// say. A pod that has finished has none any more.
-func RepublishedOf(s *store.Store) func(*node.Pod) []string {
-	return func(pod *node.Pod) (names []string) {
-		drivers := republishing(s)
-		if len(drivers) == 0 || finishedIn(s, pod) {
+// DrivenOf returns the question which volumes a pod has of some drivers. A pod that has finished has none any more.
+func DrivenOf(s *store.Store) func(*node.Pod, []string) []string {
+	return func(pod *node.Pod, drivers []string) (names []string) {
+		if finishedIn(s, pod) {
 			return nil
 		}
 		for v := range node.MountedVolumes(&pod.Object.Spec) {
@@ -71,13 +76,23 @@ func RepublishedOf(s *store.Store) func(*node.Pod) []string {
 	}
 }
 
-// republishing returns the drivers whose CSIDriver objects ask for it.
-func republishing(s *store.Store) (names []string) {
-	objects, _ := s.Objects(node.CSIDriverObject)
-	for _, o := range objects {
-		if asks := node.As[*storagev1.CSIDriver](o).Spec.RequiresRepublish; asks != nil && *asks {
-			names = append(names, o.Ref().Name)
+// Republishing returns the question which drivers want their volumes published again and again, as their CSIDriver objects say.
+// It looks through the objects only after a change of one. It is for one goroutine.
+func Republishing(s *store.Store) func() []string {
+	var names []string
+	read := int64(-1)
+	return func() []string {
+		changed := s.ObjectsChanged()
+		if changed == read {
+			return names
 		}
+		objects, _ := s.Objects(node.CSIDriverObject)
+		read, names = changed, nil
+		for _, o := range objects {
+			if asks := node.As[*storagev1.CSIDriver](o).Spec.RequiresRepublish; asks != nil && *asks {
+				names = append(names, o.Ref().Name)
+			}
+		}
+		return names
 	}
-	return names
 }

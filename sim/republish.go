@@ -41,13 +41,19 @@ func (r *republished) Revision() int64          { return r.news }
 func (r *republished) Changed() <-chan struct{} { return nil } // a turn comes with the next errand
 
 func (r *republished) kind(a *agent) reconciler.Kind {
-	wants := func(pod *node.Pod) []string {
-		if view, ok := a.store.View(pod.Key()); r.enough || ok && view.Slot.Result != nil {
+	drivers := func() []string {
+		if r.enough {
 			return nil
 		}
-		return []string{"own"}
+		return []string{"secrets"}
 	}
-	return reconciler.PublishedVolumes(wants, r, publisher{r, a})
+	of := func(pod *node.Pod, drivers []string) []string {
+		if view, ok := a.store.View(pod.Key()); ok && view.Slot.Result != nil {
+			return nil
+		}
+		return drivers
+	}
+	return reconciler.PublishedVolumes(drivers, of, r, publisher{r, a})
 }
 
 // publisher is the adapter of one agent.

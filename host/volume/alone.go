@@ -27,7 +27,7 @@ func (t *Tree) aloneIn(at place, of kind) error {
 		return fmt.Errorf("look for pods that have the volume: %w", err)
 	}
 	for _, pod := range pods {
-		if pod.Name() == string(at.pod.UID) {
+		if pod.Name() == string(at.pod.UID) || !pod.IsDir() {
 			continue
 		}
 		// The parent is read, not the volume: a dead server would not answer.
