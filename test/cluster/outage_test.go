@@ -81,7 +81,7 @@ func TestOutagesOnEitherSideAreMadeGood(t *testing.T) {
 	w.create(podsPath, manifest("again", sleeper))
 	w.await("again", "again", func(p *corev1.Pod) bool { return p.UID != again.UID && ready(p) })
 
-	w.create(podsPath, manifest("refused", "  volumes: [{name: v, iscsi: {targetPortal: \"10.0.0.1\", iqn: iqn.2001-04.com.example, lun: 0}}]\n"+sleeper))
+	w.create(podsPath, manifest("refused", "  volumes: [{name: v, iscsi: {targetPortal: \"10.0.0.1\", iqn: \"iqn.2001-04.com.example:disk\", lun: 0}}]\n"+sleeper))
 	refused := w.await("refused", "failed", func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed })
 	if refused.Status.Reason != "NodeRefused" || !strings.Contains(refused.Status.Message, "iscsi") {
 		t.Errorf("the refused pod says %s: %s", refused.Status.Reason, refused.Status.Message)
