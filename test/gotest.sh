@@ -9,10 +9,10 @@ cd "$(dirname "$0")/.."
 # containerd that the kubelet brings along; the others test the agent alone. "make test-v2" runs all
 # of them on it.
 lives='PodThatEnds|Killed|DeletionGoesOn|Vanishes|SandboxDies|CanGo$|Hooks$|ProbesOfEveryKind|TerminationMessages|Sidecars|Ephemeral|StartsWithoutARuntime|BadPodsHarm|StatusIsWhat'
-limits='ResourcesChange|PodsOfEachClass|HeldToLimits|ExclusiveCPUs|TheirOwnUserNamespaces|AreAligned|HugePages|HasADevice|OutOfMemory|StatsAre|DescribeTheAgent|Collector'
+limits='ResourcesChange|PodsOfEachClass|HeldToLimits|ExclusiveCPUs|TheirOwnUserNamespaces|AreAligned|HugePages|HasADevice|OutOfMemoryEnds|StatsAre|DescribeTheAgent|Collector'
 security='Confined|GroupsOfTheImage|RuntimeClasses|KnowTheirIdentity|HostsNamespaces'
-files='AnImageIsAVolume|MountOptions|VolumesBehave|ConfigMapsAndSecrets|LogsAre|RotatedUnder'
-images='Images|Pull|AnImageIs|SandboxImage|ImportedImage|SickRegistry'
+files='AnImageIsAVolume|MountOptions|VolumesBehave|ConfigMapsAndSecrets|LogsAreRead'
+images='PrivateImages|PullInProgress|FailedPull|AnImageIs|SandboxImage|ImportedImage'
 streams='CommandsRun|ClientsAttach|PortsOfAPod|OwnRuntime|NoNetwork'
 of_the_runtime="$lives|$limits|$security|$files|$images|$streams"
 # Without this check, a renamed test would drop out unnoticed.

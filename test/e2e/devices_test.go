@@ -163,6 +163,8 @@ func TestContainersGetTheDevicesOfAPlugin(t *testing.T) {
 	n.onNodeAPI()
 	n.deletePod("one", "")
 	n.tryRefused(using("ill", 1), noGadget)
+	g.tell("sick", "g0", "g2")
+	n.waitOffer("3", "1") // two are offered already: that would not show that g2 is well
 	g.tell("sick", "g0")
 	n.waitOffer("3", "2")
 	n.apply(using("well", 1))

@@ -35,7 +35,7 @@ const (
 	// besieged bounds the time that an attack has to reach its height, and that is spent there.
 	besieged = 20 * time.Second
 	// repeated bounds how long an attack that is over sooner is made again: what one leaves behind adds up.
-	repeated = 5 * time.Second
+	repeated = 2 * time.Second
 )
 
 func TestStrangersTakeNoMemory(t *testing.T) {
