@@ -96,17 +96,21 @@ func (v *Volumes) request(p node.Publication, driver *node.CSIDriver) (*csiapi.N
 	return request, nil
 }
 
-// attributes returns the attributes of a volume, with those of the pod if the driver wants them.
+// attributes returns the attributes of a volume, with the facts of the pod if the driver wants them. Those come from the node
+// alone: an attribute of their name would let the author of a volume pass for another pod.
 func attributes(p node.Publication) map[string]string {
-	if p.Terms == nil || p.Terms.PodInfoOnMount == nil || !*p.Terms.PodInfoOnMount {
-		return p.Volume.Spec.CSI.VolumeAttributes
-	}
 	all := map[string]string{}
 	maps.Copy(all, p.Volume.Spec.CSI.VolumeAttributes)
-	maps.Copy(all, map[string]string{
+	wanted := p.Terms != nil && p.Terms.PodInfoOnMount != nil && *p.Terms.PodInfoOnMount
+	for name, fact := range map[string]string{
 		"csi.storage.k8s.io/pod.name": p.Pod.Name, "csi.storage.k8s.io/pod.namespace": p.Pod.Namespace, "csi.storage.k8s.io/pod.uid": string(p.Pod.UID),
 		"csi.storage.k8s.io/serviceAccount.name": p.Pod.Spec.ServiceAccountName, "csi.storage.k8s.io/ephemeral": strconv.FormatBool(p.Inline),
-	})
+	} {
+		delete(all, name)
+		if wanted {
+			all[name] = fact
+		}
+	}
 	return all
 }
 

@@ -29,8 +29,6 @@ func (in Intake) beyond(d Delivery, verdict Verdict) []node.Violation {
 		return nil
 	case d.Object == nil:
 		return in.Policy.Check(d.Pod, in.poster(d))
-	case d.Object.Volume() != nil:
-		return in.Policy.CheckVolume(d.Object.Volume(), in.poster(d))
 	}
-	return nil
+	return in.Policy.CheckObject(d.Object, in.poster(d))
 }

@@ -70,23 +70,28 @@ func (p Policy) Enter(pod *corev1.Pod, by Poster) error {
 		node.KeyOf(pod), by, first.Field, first.Rule, node.ErrDenied)
 }
 
-// CheckVolume returns the field of a PersistentVolume that reaches the machine's own
-// files, unless by may use those in a pod as well. Through a claim such a volume would
-// give to every pod what a hostPath does.
-func (p Policy) CheckVolume(volume *corev1.PersistentVolume, by Poster) []node.Violation {
-	if p.Free(by) {
+// CheckObject returns the field of an object that gives pods more than by may give to a pod, unless by may give everything.
+func (p Policy) CheckObject(object *node.Object, by Poster) []node.Violation {
+	field, gives := given(object)
+	if field == "" || p.Free(by) {
 		return nil
 	}
-	field := ""
+	return []node.Violation{{Field: field, Rule: gives + forbids(p.Posters[by], posterOf(by)) + remedy}}
+}
+
+// given returns the field of an object that gives something of the machine to every pod, and what that is.
+func given(object *node.Object) (field, gives string) {
+	const files = "opens the machine's own files" // through a claim, as a hostPath does
+	volume := object.Volume()
 	switch {
-	case volume.Spec.HostPath != nil:
-		field = "spec.hostPath"
-	case volume.Spec.Local != nil:
-		field = "spec.local"
-	default:
-		return nil
+	case volume != nil && volume.Spec.HostPath != nil:
+		return "spec.hostPath", files
+	case volume != nil && volume.Spec.Local != nil:
+		return "spec.local", files
+	case object.Ref().Kind == node.CSIDriverObject:
+		return "spec", "says what a driver may be asked to do for every pod"
 	}
-	return []node.Violation{{Field: field, Rule: "opens the machine's own files" + forbids(p.Posters[by], posterOf(by)) + remedy}}
+	return "", ""
 }
 
 // level returns the stricter of two levels, and whose it is.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/pod-security-admission/api"
 	"k8s.io/pod-security-admission/policy"
@@ -109,7 +110,7 @@ func TestCommandsRunOnlyInPodsThatTheCallerCouldPost(t *testing.T) {
 	}
 }
 
-func TestVolumesOfTheMachineNeedThePrivilegedLevel(t *testing.T) {
+func TestObjectsThatGiveOfTheMachineNeedThePrivilegedLevel(t *testing.T) {
 	p := Policy{Posters: map[Poster]Level{Operator: Baseline, Admin: Privileged}}
 	host := &corev1.PersistentVolume{Spec: corev1.PersistentVolumeSpec{PersistentVolumeSource: corev1.PersistentVolumeSource{
 		HostPath: &corev1.HostPathVolumeSource{Path: "/"}}}}
@@ -117,17 +118,20 @@ func TestVolumesOfTheMachineNeedThePrivilegedLevel(t *testing.T) {
 		Local: &corev1.LocalVolumeSource{Path: "/"}}}}
 	nfs := &corev1.PersistentVolume{Spec: corev1.PersistentVolumeSpec{PersistentVolumeSource: corev1.PersistentVolumeSource{
 		NFS: &corev1.NFSVolumeSource{Server: "files", Path: "/"}}}}
+	driver := &storagev1.CSIDriver{ObjectMeta: metav1.ObjectMeta{Name: "disk"}}
+	driver.SetGroupVersionKind(storagev1.SchemeGroupVersion.WithKind("CSIDriver"))
 	for _, c := range []struct {
-		name   string
-		volume *corev1.PersistentVolume
-		by     Poster
-		field  string
+		name  string
+		value node.Value
+		by    Poster
+		field string
 	}{
 		{"an operator's hostPath", host, Operator, "spec.hostPath"}, {"an operator's local", local, Operator, "spec.local"},
 		{"an operator's nfs", nfs, Operator, ""}, {"an admin's hostPath", host, Admin, ""}, {"a cluster's local", local, Cluster, ""},
+		{"an operator's CSIDriver", driver, Operator, "spec"}, {"a cluster's CSIDriver", driver, Cluster, ""},
 	} {
 		got := ""
-		for _, v := range p.CheckVolume(c.volume, c.by) {
+		for _, v := range p.CheckObject(node.NewObject(c.value), c.by) {
 			got += v.Field
 		}
 		if got != c.field {

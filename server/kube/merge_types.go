@@ -82,35 +82,25 @@ func (m *mergeTypes) add(of reflect.Type) string {
 	if slices.Contains(wholeTypes, of) {
 		made.ElementRelationship = schema.Atomic
 	}
-	m.fields(of, made)
+	for field := range jsonFields(of) {
+		made.Fields = append(made.Fields, m.structField(field))
+	}
 	m.types = append(m.types, schema.TypeDef{Name: name, Atom: schema.Atom{Map: made}})
 	return name
 }
 
-func (m *mergeTypes) fields(of reflect.Type, into *schema.Map) {
-	for i := range of.NumField() {
-		field := of.Field(i)
-		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
-		switch {
-		case !field.IsExported() || name == "-":
-			continue
-		case field.Anonymous && name == "":
-			m.fields(field.Type, into)
-			continue
-		}
-		if name == "status" {
-			into.Fields = append(into.Fields, schema.StructField{Name: name, Type: typeNamed(anyValue)})
-			continue
-		}
-		place := of.Name() + "." + name
-		made := schema.StructField{Name: name, Type: m.field(field, place)}
-		if set, ok := keyDefaults[place]; ok {
-			made.Default = set
-		} else if !strings.Contains(options, "omit") {
-			made.Default = emptyOf(field.Type)
-		}
-		into.Fields = append(into.Fields, made)
+func (m *mergeTypes) structField(field jsonField) schema.StructField {
+	if field.name == "status" {
+		return schema.StructField{Name: field.name, Type: typeNamed(anyValue)}
 	}
+	place := field.of.Name() + "." + field.name
+	made := schema.StructField{Name: field.name, Type: m.field(field.StructField, place)}
+	if set, ok := keyDefaults[place]; ok {
+		made.Default = set
+	} else if !strings.Contains(field.options, "omit") {
+		made.Default = emptyOf(field.Type)
+	}
+	return made
 }
 
 // emptyOf returns the value of a key field that is not given, if it need not be.

@@ -34,12 +34,10 @@ func (s schemaSet) addType(of reflect.Type) string {
 	}
 	made := dict{"type": "object"}
 	s[name] = made // a type may hold itself
-	docs := docsOf(of)
-	if text := docs[""]; text != "" {
+	if text := docsOf(of)[""]; text != "" {
 		made["description"] = text
 	}
-	fields, required := dict{}, []string{}
-	s.fields(of, docs, fields, &required)
+	fields, required := s.fields(of)
 	if len(fields) > 0 {
 		made["properties"] = fields
 	}
@@ -56,23 +54,15 @@ func docsOf(of reflect.Type) map[string]string {
 	return nil
 }
 
-// fields adds the fields of a struct, and those of structs that JSON writes into it.
-func (s schemaSet) fields(of reflect.Type, docs map[string]string, into dict, required *[]string) {
-	for i := range of.NumField() {
-		field := of.Field(i)
-		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
-		switch {
-		case !field.IsExported() || name == "-":
-			continue
-		case field.Anonymous && name == "":
-			s.fields(field.Type, docsOf(field.Type), into, required)
-			continue
-		}
+// fields returns the fields of a struct.
+func (s schemaSet) fields(of reflect.Type) (fields dict, required []string) {
+	fields = dict{}
+	for field := range jsonFields(of) {
 		made := s.of(field.Type)
 		if _, ref := made["$ref"]; ref {
 			made = dict{"allOf": []any{made}}
 		}
-		if text := docs[name]; text != "" {
+		if text := docsOf(field.of)[field.name]; text != "" {
 			made["description"] = text
 		}
 		if how := field.Tag.Get("patchStrategy"); how != "" {
@@ -81,11 +71,12 @@ func (s schemaSet) fields(of reflect.Type, docs map[string]string, into dict, re
 		if key := field.Tag.Get("patchMergeKey"); key != "" {
 			made["x-kubernetes-patch-merge-key"] = key
 		}
-		into[name] = made
-		if !strings.Contains(options, "omitempty") && !strings.Contains(options, "omitzero") && field.Type.Kind() != reflect.Pointer {
-			*required = append(*required, name)
+		fields[field.name] = made
+		if !strings.Contains(field.options, "omitempty") && !strings.Contains(field.options, "omitzero") && field.Type.Kind() != reflect.Pointer {
+			required = append(required, field.name)
 		}
 	}
+	return fields, required
 }
 
 // of returns the schema of a field's type.

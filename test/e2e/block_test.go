@@ -106,13 +106,19 @@ func TestAContainerHasADeviceOfTheMachine(t *testing.T) {
 		t.Fatal(err)
 	}
 	n.apply(strings.Replace(blockPods, "LINK", link, 1))
+	n.waitDevice(file)
+}
+
+// waitDevice waits until the container of a block pod writes to the device on a file, and the other pod says why it waits.
+func (n *node) waitDevice(file string) {
+	n.t.Helper()
 	n.waitRunning("raw")
 	n.inside("raw", "main", "test -b /dev/disk && echo written | dd of=/dev/disk conv=notrunc,fsync")
 	if text, err := os.ReadFile(file); err != nil || !strings.HasPrefix(string(text), "written\n") {
-		t.Errorf("the file behind the device begins with %.10q, %v", text, err)
+		n.t.Errorf("the file behind the device begins with %.10q, %v", text, err)
 	}
 	if got := n.inside("raw", "reader", "head -c 8 /dev/disk; echo no | dd of=/dev/disk 2>/dev/null; echo $?"); got != "written\n1\n" {
-		t.Errorf("a read-only container got %q", got)
+		n.t.Errorf("a read-only container got %q", got)
 	}
 	n.wait("mounts", "it says why it waits", func(p *corev1.Pod) bool {
 		return p.Status.Reason == "FailedMount" && strings.Contains(p.Status.Message, `volume "disk" has volumeMode Block, but is specified in volumeMounts`)

@@ -357,17 +357,7 @@ func TestAContainerHasADeviceOfACSIDriver(t *testing.T) {
 	device := loopDevice(t, file)
 	raw := strings.Replace(blockPods, "local: {path: LINK}", "csi: {driver: "+diskDriver+", volumeHandle: vol-raw, volumeAttributes: {device: "+device+"}}", 1)
 	n.apply(raw)
-	n.waitRunning("raw")
-	n.inside("raw", "main", "test -b /dev/disk && echo written | dd of=/dev/disk conv=notrunc,fsync")
-	if text, err := os.ReadFile(file); err != nil || !strings.HasPrefix(string(text), "written\n") {
-		t.Errorf("the file behind the device begins with %.10q, %v", text, err)
-	}
-	if got := n.inside("raw", "reader", "head -c 8 /dev/disk; echo no | dd of=/dev/disk 2>/dev/null; echo $?"); got != "written\n1\n" {
-		t.Errorf("a read-only container got %q", got)
-	}
-	n.wait("mounts", "it says why it waits", func(p *corev1.Pod) bool {
-		return p.Status.Reason == "FailedMount" && strings.Contains(p.Status.Message, `volume "disk" has volumeMode Block, but is specified in volumeMounts`)
-	})
+	n.waitDevice(file)
 	d.wantHeard("NodePublishVolume vol-raw mode=SINGLE_NODE_WRITER block", 1)
 	n.Kill()
 	n.up()

@@ -14,7 +14,7 @@ func TestOperatorsAreNotRootOnTheMachine(t *testing.T) {
 	claim.Shows(t, "Access",
 		"an operator's pod keeps to the level baseline of Kubernetes' Pod Security, and the refusal names field, rule and level",
 		"an operator runs commands only in pods that an operator may post, on every path that leads there",
-		"an operator posts no PersistentVolume on the machine's own files",
+		"an operator posts no PersistentVolume on the machine's own files, and no CSIDriver",
 	)
 	n := start(t)
 	post := func(role, manifest string) answer {
@@ -61,6 +61,13 @@ func TestOperatorsAreNotRootOnTheMachine(t *testing.T) {
 		"  accessModes: [ReadWriteOnce]\n  hostPath: {path: /}\n"
 	if got := post("operator", volume); got.code != 400 || !strings.Contains(got.body, "spec.hostPath") {
 		t.Errorf("an operator's volume on the machine's files: %s, want 400 that names spec.hostPath", got)
+	}
+	driver := "apiVersion: storage.k8s.io/v1\nkind: CSIDriver\nmetadata: {name: disk.example.com}\nspec: {volumeLifecycleModes: [Ephemeral]}\n"
+	if got := post("operator", driver); got.code != 400 || !strings.Contains(got.body, "for every pod") {
+		t.Errorf("an operator's CSIDriver: %s, want 400 that says what it gives", got)
+	}
+	if got := post("admin", driver); got.code != 200 {
+		t.Errorf("an admin's CSIDriver: %s, want 200", got)
 	}
 }
 
