@@ -45,7 +45,7 @@ func TestKubernetesAPIServesFigures(t *testing.T) {
 		want       string
 		without    string
 	}{
-		{"the node", nodes, 200, `"timestamp":"2026-05-01T12:00:`, "web"},
+		{"the node", nodes, 200, `"timestamp":"2026-05-01T12:0`, "web"},
 		{"its use", nodes, 200, `"usage":{"cpu":"250m","memory":"3Mi"},"window":"`, "web"},
 		{"the node by name", nodes + "/node1", 200, `"kind":"NodeMetrics"`, "items"},
 		{"another node", nodes + "/other", 404, "NotFound", "usage"},

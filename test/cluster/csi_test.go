@@ -93,12 +93,11 @@ func TestTheClusterKnowsTheDriversOfTheNode(t *testing.T) {
 	w.node.Kill()
 	w.node.Launch()
 	d.leave()
-	d.begin() // the node may have known the driver for a moment, or not
+	// The new agent leaves an entry alone until it has seen the driver, so one that is listed again is one that it has seen.
+	w.ask("PATCH", "/apis/storage.k8s.io/v1/csinodes/node-a", "application/strategic-merge-patch+json",
+		`{"spec": {"drivers": [{"$patch": "delete", "name": "`+diskDriver+`"}]}}`)
+	d.begin()
 	w.eventually("the driver again", func() bool { return len(w.csiNode()) == 2 })
-	w.eventually("a driver that is registered with the new agent", func() bool {
-		text, _ := os.ReadFile(filepath.Join(d.state, "calls"))
-		return strings.Count(string(text), "Registered true") >= 2
-	})
 	w.ask("PATCH", "/api/v1/nodes/node-a", "application/merge-patch+json", `{"metadata": {"labels": {"nodal.test/rack": "r2"}}}`)
 	d.leave()
 	w.eventually("the other driver alone", func() bool { all := w.csiNode(); return len(all) == 1 && all[0].Name == "other" })
