@@ -30,3 +30,11 @@ func Number(t testing.TB, variable string, otherwise int) int {
 	}
 	return n
 }
+
+// Few returns the smaller of two amounts for a test that runs with -short, as make test does.
+func Few(few, many int) int {
+	if testing.Short() {
+		return few
+	}
+	return many
+}

@@ -19,7 +19,6 @@ import (
 const (
 	pods    = 30
 	posters = 3
-	rounds  = 4
 )
 
 func TestMain(m *testing.M) { os.Exit(agent.Main(m)) }
@@ -56,7 +55,7 @@ func play(t *testing.T, strike func(*chaos)) {
 	t.Logf("NODAL_CHAOS_SEED=%d", seed)
 	rt := rig.Containerd(t)
 	c := &chaos{t: t, rt: rt, d: daemon.Start(t, rt), witness: listen(t), rand: rand.New(rand.NewPCG(uint64(seed), 0))}
-	for i := range chance.Number(t, "NODAL_CHAOS_ROUNDS", rounds) {
+	for i := range chance.Number(t, "NODAL_CHAOS_ROUNDS", chance.Few(2, 4)) {
 		names := podNames(i)
 		c.bringUp(names, strike)
 		if t.Failed() {

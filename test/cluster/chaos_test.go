@@ -36,7 +36,7 @@ func TestChaosOfACluster(t *testing.T) {
 	)
 	seed := chance.Number(t, "NODAL_CHAOS_SEED", int(time.Now().UnixNano()&0xffffff))
 	t.Logf("NODAL_CHAOS_SEED=%d", seed)
-	rounds, pods := chance.Number(t, "NODAL_CHAOS_ROUNDS", fewRounds), fewPods
+	rounds, pods := chance.Number(t, "NODAL_CHAOS_ROUNDS", chance.Few(2, fewRounds)), fewPods
 	if rounds > fewRounds {
 		pods = manyPods
 	}

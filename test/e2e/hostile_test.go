@@ -21,6 +21,7 @@ import (
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/host/thread"
 	"nodal/test/agent"
+	"nodal/test/chance"
 	"nodal/test/claim"
 	"nodal/test/hostile"
 	"nodal/test/pace"
@@ -34,8 +35,6 @@ const (
 	proven = 128 << 20
 	// besieged bounds the time that an attack has to reach its height, and that is spent there.
 	besieged = 20 * time.Second
-	// repeated bounds how long an attack that is over sooner is made again: what one leaves behind adds up.
-	repeated = 2 * time.Second
 )
 
 func TestStrangersTakeNoMemory(t *testing.T) {
@@ -117,6 +116,7 @@ func (n *node) besiege(p hostile.Peer) { n.besiegeBy(p, resident, hostile.All())
 func (n *node) besiegeBy(p hostile.Peer, most int64, attacks []hostile.Attack) {
 	n.t.Helper()
 	idle := n.residentBytes()
+	repeated := time.Duration(chance.Few(500, 2000)) * time.Millisecond // what an attack leaves behind adds up
 	for _, attack := range attacks {
 		var took []time.Duration
 		for begun := time.Now(); len(took) == 0 || time.Since(begun) < repeated; {
