@@ -57,6 +57,7 @@ func (f *fleet) put(ctx context.Context, key string, v view) error {
 	e := f.entry(key)
 	e.taken, e.refused = text, refused
 	f.mu.Unlock()
+	f.bell.Ring()
 	if refused != "" || len(v.pods) > 0 {
 		f.queue.Add(key) // for its status: a pod that the node has already causes no event of the watch
 	}

@@ -112,8 +112,8 @@ func TestNothingIsKeptOfAKeyThatIsGone(t *testing.T) {
 		local: map[types.NamespacedName]local{},
 	}
 	defer f.queue.ShutDown()
-	f.want("k", web, true)
-	f.want("k", "", false)
+	f.want("k", written{text: web}, true)
+	f.want("k", written{}, false)
 	for f.queue.Len() > 0 {
 		key, _ := f.queue.Get()
 		if err := f.carry(t.Context(), key); err != nil {

@@ -16,18 +16,22 @@ import (
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/cluster/follow"
 	"nodal/cluster/retry"
+	"nodal/node"
 )
 
 // Config holds where the fleet is written down.
 type Config struct {
 	Servers []string // URLs of etcd
 	Prefix  string   // of this node
+	Members string   // prefix of the records of all nodes
+	Node    string   // name of this node
 	TLS     *tls.Config
 }
 
 // entry holds the state of one key.
 type entry struct {
 	text    *string              // in etcd; nil if the key is gone
+	since   int64                // the revision of etcd that has changed the key last
 	name    types.NamespacedName // of the pod in the text, if it names one
 	taken   string               // the text that the node answered last
 	refused string               // the fault in it, if the node refused it
@@ -40,10 +44,13 @@ type fleet struct {
 	node  nodev1.PodsServiceClient
 	log   *slog.Logger
 	queue retry.Queue[string]
+	bell  node.Bell // rings when the node's record may have changed
 
 	mu      sync.Mutex
 	entries map[string]*entry
 	local   map[types.NamespacedName]local
+	given   int64 // the revision of etcd up to which all changes of keys are known
+	health  health
 }
 
 // Run has the node run the pods in etcd until the context ends. Neither etcd nor the node has to answer at the start, or
@@ -61,13 +68,16 @@ func Run(ctx context.Context, config Config, conn grpc.ClientConnInterface, log 
 	retry.Until(ctx, log, "cannot read etcd yet", retry.Most, f.readStatuses)
 	var side, both sync.WaitGroup
 	both.Add(2)
-	side.Go(func() { f.followEtcd(ctx, sync.OnceFunc(both.Done)) })
+	wanted := make(chan struct{})
+	side.Go(func() { f.followEtcd(ctx, sync.OnceFunc(func() { both.Done(); close(wanted) })) })
 	side.Go(func() { f.followNode(ctx, sync.OnceFunc(both.Done)) })
+	side.Go(func() { f.followHealth(ctx, nodev1.NewNodeServiceClient(conn)) })
 	ready := make(chan struct{})
 	go func() {
 		both.Wait()
 		close(ready)
 	}()
+	side.Go(func() { f.speakSoon(ctx, newVoice(s, config), wanted, ready) })
 	select {
 	case <-ready:
 		log.Info("read the pods of etcd and of the node")
@@ -94,8 +104,8 @@ func (f *fleet) readStatuses(ctx context.Context) error {
 	statuses, _, err := f.store.list(ctx, f.store.statuses())
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for key, text := range statuses {
-		f.entry(key).status = text
+	for key, status := range statuses {
+		f.entry(key).status = status.text
 		f.queue.Add(key)
 	}
 	return err
@@ -130,6 +140,7 @@ func (f *fleet) readPods(ctx context.Context) (revision int64, err error) {
 		return -1, err
 	}
 	f.mu.Lock()
+	f.given = revision // also after a restore of etcd, which takes it back
 	var gone []string
 	for key, e := range f.entries {
 		if _, there := found[key]; !there && e.text != nil {
@@ -138,7 +149,7 @@ func (f *fleet) readPods(ctx context.Context) (revision int64, err error) {
 	}
 	f.mu.Unlock()
 	for _, key := range gone {
-		f.want(key, "", false)
+		f.want(key, written{revision: revision}, false)
 	}
 	for key, text := range found {
 		f.want(key, text, true)
@@ -147,19 +158,21 @@ func (f *fleet) readPods(ctx context.Context) (revision int64, err error) {
 }
 
 // want stores the text of a key, or that the key is gone.
-func (f *fleet) want(key, text string, there bool) {
+func (f *fleet) want(key string, value written, there bool) {
 	var name types.NamespacedName
 	if there {
-		name, _ = nameOf(text)
+		name, _ = nameOf(value.text)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	e := f.entry(key)
-	e.name = name
+	e.name, e.since = name, value.revision
 	if e.text = nil; there {
-		e.text = &text
+		e.text = &value.text
 	}
+	f.given = max(f.given, value.revision)
 	f.queue.Add(key)
+	f.bell.Ring()
 }
 
 // followNode keeps the local pods in step with the node's.
@@ -180,7 +193,7 @@ func (f *fleet) show(name types.NamespacedName, m *nodev1.WatchPodsResponse) err
 	meta, _ := object["metadata"].(map[string]any)
 	notes, _ := meta["annotations"].(map[string]any)
 	key, _ := notes[AnnotationKey].(string)
-	l := local{name: name, uid: m.Pod.GetUid(), key: key, text: string(text)}
+	l := local{name: name, uid: m.Pod.GetUid(), key: key, text: string(text), state: stateOf(m.Pod)}
 	if d := m.Pod.GetDeletionDeadline(); d != nil {
 		l.deadline = d.AsTime()
 	}
@@ -208,6 +221,7 @@ func (f *fleet) changed(name types.NamespacedName, keys ...string) {
 			f.queue.Add(key)
 		}
 	}
+	f.bell.Ring()
 }
 
 // keepOnly drops the pods that went while no watch was open.
@@ -227,6 +241,15 @@ func (f *fleet) view(key string) view {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	e := f.entry(key)
+	v := f.sides(key, e)
+	if e.text == nil && e.status == "" && len(v.pods) == 0 {
+		delete(f.entries, key)
+	}
+	return v
+}
+
+// sides returns both sides of a key. It is called with the lock held.
+func (f *fleet) sides(key string, e *entry) view {
 	v := view{text: e.text, taken: e.taken, refused: e.refused, status: e.status}
 	for _, l := range f.local {
 		switch {
@@ -238,9 +261,6 @@ func (f *fleet) view(key string) view {
 		default:
 			v.holder = "by key " + l.key
 		}
-	}
-	if e.text == nil && e.status == "" && len(v.pods) == 0 {
-		delete(f.entries, key)
 	}
 	return v
 }

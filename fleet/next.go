@@ -22,6 +22,7 @@ type local struct {
 	key      string // that it came by; empty for a pod of another client
 	deadline time.Time
 	text     string // of the whole pod, in JSON
+	state    state
 }
 
 // view holds both sides of one key, and the node's answers before.

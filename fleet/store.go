@@ -22,8 +22,11 @@ import (
 	"google.golang.org/grpc/resolver/manual"
 )
 
-// maxReply bounds a reply. The manifests of one node take less.
+// maxReply bounds a reply. A page takes less.
 const maxReply = 256 << 20
+
+// page bounds the keys of a reply.
+const page = 100
 
 // silence is the time after which a silent connection is probed, and after which an unanswered probe ends it.
 const silence = 20 * time.Second
@@ -34,7 +37,15 @@ type store struct {
 	conn   *grpc.ClientConn
 	kv     etcdserverpb.KVClient
 	watch  etcdserverpb.WatchClient
+	lease  etcdserverpb.LeaseClient
 	prefix string
+}
+
+// written is a value of etcd, and the revision of its last change.
+type written struct {
+	text     string
+	revision int64
+	lease    int64 // zero without one
 }
 
 // inTurn sends each call to the next server: a server that answers may have lost the others.
@@ -66,7 +77,8 @@ func dial(servers []string, prefix string, secure *tls.Config) (*store, error) {
 		return nil, fmt.Errorf("reach etcd: %w", err)
 	}
 	return &store{
-		conn: conn, kv: etcdserverpb.NewKVClient(conn), watch: etcdserverpb.NewWatchClient(conn), prefix: strings.TrimSuffix(prefix, "/"),
+		conn: conn, kv: etcdserverpb.NewKVClient(conn), watch: etcdserverpb.NewWatchClient(conn),
+		lease: etcdserverpb.NewLeaseClient(conn), prefix: strings.TrimSuffix(prefix, "/"),
 	}, nil
 }
 
@@ -77,16 +89,24 @@ func (s *store) statuses() string { return s.prefix + "/status/" }
 func beyond(prefix string) []byte { return []byte(strings.TrimSuffix(prefix, "/") + "0") }
 
 // list returns all values below a prefix by the rest of their keys, and the revision that they were read at.
-func (s *store) list(ctx context.Context, prefix string) (map[string]string, int64, error) {
-	reply, err := s.kv.Range(ctx, &etcdserverpb.RangeRequest{Key: []byte(prefix), RangeEnd: beyond(prefix)})
-	if err != nil {
-		return nil, 0, fmt.Errorf("list %s in etcd: %w", prefix, err)
+func (s *store) list(ctx context.Context, prefix string) (map[string]written, int64, error) {
+	found, next, revision := map[string]written{}, []byte(prefix), int64(0)
+	for {
+		reply, err := s.kv.Range(ctx, &etcdserverpb.RangeRequest{Key: next, RangeEnd: beyond(prefix), Revision: revision, Limit: page})
+		if err != nil {
+			return nil, 0, fmt.Errorf("list %s in etcd: %w", prefix, err)
+		}
+		for _, kv := range reply.GetKvs() {
+			found[strings.TrimPrefix(string(kv.GetKey()), prefix)] = written{string(kv.GetValue()), kv.GetModRevision(), kv.GetLease()}
+			next = append(kv.GetKey(), 0)
+		}
+		if revision == 0 {
+			revision = reply.GetHeader().GetRevision()
+		}
+		if !reply.GetMore() {
+			return found, revision, nil
+		}
 	}
-	found := map[string]string{}
-	for _, kv := range reply.GetKvs() {
-		found[strings.TrimPrefix(string(kv.GetKey()), prefix)] = string(kv.GetValue())
-	}
-	return found, reply.GetHeader().GetRevision(), nil
 }
 
 // errCompacted means that etcd has dropped the next revision, or has not reached it. After a restore it would be silent
@@ -95,7 +115,7 @@ var errCompacted = errors.New("etcd does not have the revision")
 
 // follow reports every change below a prefix after a revision, until the stream ends. It returns the last revision that
 // was reported whole. It asks a server without a leader to end the stream: such a server would stay silent.
-func (s *store) follow(ctx context.Context, prefix string, after int64, tell func(key, value string, there bool)) (int64, error) {
+func (s *store) follow(ctx context.Context, prefix string, after int64, tell func(key string, value written, there bool)) (int64, error) {
 	ctx, cancel := context.WithCancel(metadata.AppendToOutgoingContext(ctx, rpctypes.MetadataRequireLeaderKey, rpctypes.MetadataHasLeader))
 	defer cancel()
 	stream, err := s.watch.Watch(ctx)
@@ -119,7 +139,9 @@ func (s *store) follow(ctx context.Context, prefix string, after int64, tell fun
 			return after, fmt.Errorf("etcd ended the watch: %s", m.GetCancelReason())
 		}
 		for _, e := range m.GetEvents() {
-			tell(strings.TrimPrefix(string(e.GetKv().GetKey()), prefix), string(e.GetKv().GetValue()), e.GetType() == mvccpb.Event_PUT)
+			kv := e.GetKv()
+			value := written{string(kv.GetValue()), kv.GetModRevision(), kv.GetLease()}
+			tell(strings.TrimPrefix(string(kv.GetKey()), prefix), value, e.GetType() == mvccpb.Event_PUT)
 		}
 		if events := m.GetEvents(); len(events) > 0 { // the header may be ahead of them
 			after = events[len(events)-1].GetKv().GetModRevision()
@@ -144,6 +166,64 @@ func (s *store) remove(ctx context.Context, key string) error {
 	_, err := s.kv.DeleteRange(ctx, &etcdserverpb.DeleteRangeRequest{Key: []byte(key)})
 	if err != nil {
 		return fmt.Errorf("remove %s from etcd: %w", key, err)
+	}
+	return nil
+}
+
+// patience bounds a call about a lease or a record.
+const patience = 10 * time.Second
+
+// grant makes a lease that lasts so long if it is not kept alive.
+func (s *store) grant(ctx context.Context, lasts time.Duration) (int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	reply, err := s.lease.LeaseGrant(ctx, &etcdserverpb.LeaseGrantRequest{TTL: int64(lasts / time.Second)})
+	if err != nil {
+		return 0, fmt.Errorf("get a lease of etcd: %w", err)
+	}
+	return reply.GetID(), nil
+}
+
+// keep keeps a lease alive. It reports false if the lease has ended.
+func (s *store) keep(ctx context.Context, lease int64) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	stream, err := s.lease.LeaseKeepAlive(ctx)
+	if err == nil {
+		err = stream.Send(&etcdserverpb.LeaseKeepAliveRequest{ID: lease})
+	}
+	var reply *etcdserverpb.LeaseKeepAliveResponse
+	if err == nil || errors.Is(err, io.EOF) {
+		reply, err = stream.Recv()
+	}
+	if err != nil {
+		return false, fmt.Errorf("keep the lease of etcd alive: %w", err)
+	}
+	return reply.GetTTL() > 0, nil
+}
+
+// silent returns how long ago a lease was kept alive. It reports false if the lease has ended.
+func (s *store) silent(ctx context.Context, lease int64) (time.Duration, bool, error) {
+	reply, err := s.lease.LeaseTimeToLive(ctx, &etcdserverpb.LeaseTimeToLiveRequest{ID: lease})
+	if err != nil {
+		return 0, false, fmt.Errorf("read a lease of etcd: %w", err)
+	}
+	return time.Duration(max(reply.GetGrantedTTL()-reply.GetTTL(), 0)) * time.Second, reply.GetTTL() > 0, nil
+}
+
+// putBoth writes two values at once, the second with a lease.
+func (s *store) putBoth(ctx context.Context, key, value, leased string, lease int64) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	put := func(r *etcdserverpb.PutRequest) *etcdserverpb.RequestOp {
+		return &etcdserverpb.RequestOp{Request: &etcdserverpb.RequestOp_RequestPut{RequestPut: r}}
+	}
+	_, err := s.kv.Txn(ctx, &etcdserverpb.TxnRequest{Success: []*etcdserverpb.RequestOp{
+		put(&etcdserverpb.PutRequest{Key: []byte(key), Value: []byte(value)}),
+		put(&etcdserverpb.PutRequest{Key: []byte(leased), Lease: lease}),
+	}})
+	if err != nil {
+		return fmt.Errorf("write %s to etcd: %w", key, err)
 	}
 	return nil
 }

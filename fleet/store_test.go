@@ -112,7 +112,7 @@ func TestAServerThatHasLostTheOthersIsLeftForAnother(t *testing.T) {
 	defer cancel()
 	told := 0
 	for ctx.Err() == nil && (told == 0 || away.asked.Load() == 0) {
-		_, err = s.follow(ctx, s.pods(), 1, func(string, string, bool) { told++ })
+		_, err = s.follow(ctx, s.pods(), 1, func(string, written, bool) { told++ })
 	}
 	if ctx.Err() != nil {
 		t.Errorf("one server was asked %d times, and %d changes were told by the other: %v", away.asked.Load(), told, err)

@@ -53,6 +53,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `file` for the Kubernetes API server")
 	flags.StringSliceVar(&o.fleet.Servers, "etcd-servers", nil, "`URLs` of etcd, instead of a cluster: the node runs the pods that stand there")
 	flags.StringVar(&o.fleet.Prefix, "etcd-prefix", "/nodal/{node}", "`prefix` of this node's keys: pod manifests in prefix/pods/NAME, the pods as they run in prefix/status/NAME")
+	flags.StringVar(&o.fleet.Members, "etcd-members", "/nodal-members", "`prefix` of the records of all nodes of the fleet, for kubelet fleet status; this one's is below prefix/NODE")
 	flags.StringVar(&o.etcd.CAFile, "etcd-cafile", "", "`file` of the CA certificates for etcd's certificate")
 	flags.StringVar(&o.etcd.CertFile, "etcd-certfile", "", "client certificate `file` for etcd")
 	flags.StringVar(&o.etcd.KeyFile, "etcd-keyfile", "", "key `file` of --etcd-certfile")
@@ -209,14 +210,12 @@ func dial(o options) (*grpc.ClientConn, error) {
 
 // runFleet has the node run the pods in etcd.
 func runFleet(ctx context.Context, o options, conn *grpc.ClientConn, log *slog.Logger) error {
-	secure, err := transport.TLSConfigFor(&transport.Config{TLS: o.etcd})
+	secure, err := fleet.TLS(o.fleet.Servers, o.etcd)
 	if err != nil {
-		return fmt.Errorf("read the TLS files for etcd: %w", err)
-	}
-	if secure == nil && strings.HasPrefix(o.fleet.Servers[0], "https:") {
-		secure = &tls.Config{} // with the CA certificates of the machine
+		return err
 	}
 	o.fleet.TLS = secure
+	o.fleet.Node = o.member.NodeName
 	o.fleet.Prefix = strings.ReplaceAll(o.fleet.Prefix, "{node}", o.member.NodeName)
 	return fleet.Run(ctx, o.fleet, conn, log)
 }

@@ -1,12 +1,15 @@
 package cluster
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"google.golang.org/grpc"
@@ -30,17 +33,25 @@ func TestAFleetIsWrittenInEtcd(t *testing.T) {
 		"pods posted by other clients are left alone",
 		"a mistake in a manifest ends no pod: it runs on, and its status says why it is not changed",
 		"a pod may move from one key to another",
+		"kubelet fleet status shows each node with the revision that it was given and has applied, its pods, and what is wrong, and its exit code says whether all are well",
+		"a node that rests writes no record, and one whose apisync has ended is silent within two minutes",
 	)
 	f := newFleet(t)
 	f.put("web", manifest("web", mortal))
 	f.put("dir/again", manifest("again", sleeper))
 	web := f.await("web", "ready", ready)
 	f.await("dir/again", "ready", ready)
+	f.awaitStanding("well", 0, func(m fleetMember) bool {
+		return m.Wanted == 2 && m.Running == 2 && m.Ready == 2 && m.Applied == m.Given && m.Given > 0 && m.Version != ""
+	})
 	f.put("bad", "kind: Pod\napiVersion: v1\nmetadata: {name: bad}\nspec: {containers: [{name: main, image: x, nonsense: 1}]}\n")
 	bad := f.await("bad", "failed", func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed })
 	if bad.Status.Reason != "NodeRefused" || !strings.Contains(bad.Status.Message, "nonsense") {
 		t.Errorf("the refused pod says %s: %s", bad.Status.Reason, bad.Status.Message)
 	}
+	f.awaitStanding("failing", 3, func(m fleetMember) bool {
+		return m.Wanted == 3 && m.Failing == 1 && m.Applied < m.Given && strings.HasPrefix(m.Fault, "bad: refused: ")
+	})
 	_, err := nodev1.NewManifestsServiceClient(f.node.Conn()).Apply(t.Context(), &nodev1.ApplyRequest{Manifest: manifest("own", sleeper)})
 	must(t, err)
 	f.put("taken", manifest("own", mortal))
@@ -85,13 +96,66 @@ func TestAFleetIsWrittenInEtcd(t *testing.T) {
 		f.eventually(key+" gone", func() bool { return f.pod(key) == nil })
 	}
 	f.node.Await("the other's pod alone", func(p daemon.Pods) bool { return len(p) == 1 && p["own"].GetReady() })
+
+	rested := f.awaitStanding("well", 0, func(m fleetMember) bool { return m.Wanted == 0 })
+	time.Sleep(10 * time.Second)
+	f.sync.end()
+	f.within(2*time.Minute, "a silent node", func() bool { code, m := f.status(); return code == 3 && m.Standing == "silent" })
+	if _, m := f.status(); m.Written != rested.Written {
+		t.Errorf("a node at rest has written its record again: %+v", m)
+	}
+}
+
+// fleetMember is one node as kubelet fleet status prints it.
+type fleetMember struct {
+	Name, Standing, Version, Fault  string
+	Given, Applied                  int64
+	Wanted, Running, Ready, Failing int
+	Written, LastWord               time.Time
+}
+
+// status returns the exit code of kubelet fleet status, and what it prints of the node.
+func (f *fleet) status() (code int, m fleetMember) {
+	f.t.Helper()
+	kubelet, err := agent.Build(f.t.TempDir())
+	must(f.t, err)
+	var out, failed bytes.Buffer
+	cmd := exec.CommandContext(f.t.Context(), kubelet, "fleet", "status", "-o", "json", "--etcd-servers", f.url, "--etcd-cafile", f.ca)
+	cmd.Stdout, cmd.Stderr = &out, &failed
+	cmd.Run()
+	var printed struct{ Nodes []fleetMember }
+	if cmd.ProcessState.ExitCode() != 1 {
+		must(f.t, json.Unmarshal(out.Bytes(), &printed))
+	}
+	if len(printed.Nodes) == 1 {
+		m = printed.Nodes[0]
+	}
+	m.Fault += failed.String()
+	return cmd.ProcessState.ExitCode(), m
+}
+
+// awaitStanding waits until the node is shown with this standing and code, and a condition holds.
+func (f *fleet) awaitStanding(standing string, code int, holds func(fleetMember) bool) (m fleetMember) {
+	f.t.Helper()
+	got := 0
+	defer func() {
+		if f.t.Failed() {
+			f.t.Logf("kubelet fleet status exits with %d and shows %+v", got, m)
+		}
+	}()
+	f.eventually("a node that is "+standing, func() bool {
+		got, m = f.status()
+		return got == code && m.Standing == standing && m.Name == "node-a" && holds(m)
+	})
+	return m
 }
 
 // fleet is one node and the keys that are written for it.
 type fleet struct {
 	*world
-	etcd program
-	kv   etcdserverpb.KVClient
+	etcd    program
+	kv      etcdserverpb.KVClient
+	url, ca string // of etcd
 }
 
 func newFleet(t *testing.T) *fleet {
@@ -115,7 +179,7 @@ func newFleet(t *testing.T) *fleet {
 	conn, err := grpc.NewClient(strings.TrimPrefix(url, "https://"), grpc.WithTransportCredentials(secure), grpc.WithDefaultCallOptions(grpc.WaitForReady(true)))
 	must(t, err)
 	t.Cleanup(func() { conn.Close() })
-	f.kv = etcdserverpb.NewKVClient(conn)
+	f.kv, f.url, f.ca = etcdserverpb.NewKVClient(conn), url, ca
 	f.sync = start(t, apisync, "--etcd-servers", url, "--etcd-cafile", ca, "--socket", f.node.Socket)
 	return f
 }

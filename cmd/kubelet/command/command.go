@@ -23,6 +23,7 @@ var verbs = map[string]func(args []string, c Console) int{
 	"certificate":            runCertificate,
 	"check":                  runCheck,
 	"clean":                  runClean,
+	"fleet":                  runFleet,
 	"images":                 runImages,
 	"install":                runInstall,
 	"key":                    runKey,

@@ -4,6 +4,7 @@
 //	certificate        lists and revokes client certificates of the node's authority
 //	check              lists what this machine lacks for running containers
 //	clean              removes a node from this machine
+//	fleet              shows the nodes of a fleet
 //	images             lists, imports and removes the node's images
 //	install, uninstall install and remove the systemd service of the agent
 //	key                shows and rotates the key that seals Secrets
@@ -12,7 +13,7 @@
 //	unpack-runtime     unpacks containerd in a child process of the agent
 //
 // There is one file a verb. The audit, certificate, images, key, token and ui verbs are clients of a running agent's API. The
-// check and clean verbs read the agent's own flags, because they are about the agent's node.
+// fleet verb is a client of etcd. The check and clean verbs read the agent's own flags, because they are about the agent's node.
 //
 // Start reading at Run in command.go.
 package command
