@@ -232,6 +232,7 @@ func (r trial) target() string {
 	if r.kube && (strings.HasSuffix(path, "/exec") || strings.HasSuffix(path, "/attach")) {
 		path += "?container=main"
 	}
+	path = strings.ReplaceAll(path, "{name}/proxy", "web:80/proxy") // without a port, the pod is read for one
 	return strings.NewReplacer("{namespace}", r.namespace, "{pod}", "web", "{name}", "web", "{container}", "main", "{uid}", "u1",
 		"{kind}", "configmaps", "{profile}", "heap", "{check}", "ping", "{serial}", "1f").Replace(path)
 }

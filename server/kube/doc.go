@@ -7,6 +7,7 @@
 //	                 │                         │     and lists in pages (pages.go)
 //	                 ├─▶ write.go ──▶ source ──┴─▶ the node API
 //	                 ├─▶ pod_parts.go                resize, eviction, ephemeral containers and status of a pod
+//	                 ├─▶ proxy.go                    requests to servers in pods, over port-forwards
 //	                 ├─▶ reviews.go ─▶ Rights        what the caller may do, by the table of all routes
 //	                 └─▶ subresources.go             log, exec, attach and port-forward: the kubelet's own paths
 //

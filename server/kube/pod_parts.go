@@ -28,6 +28,7 @@ var podParts = []part{
 	{name: "exec", kind: "PodExecOptions", verbs: []string{"create", "get"}},
 	{name: "log", kind: "Pod", verbs: []string{"get"}},
 	{name: "portforward", kind: "PodPortForwardOptions", verbs: []string{"create", "get"}},
+	{name: "proxy", kind: "PodProxyOptions", verbs: []string{"create", "delete", "get", "patch", "update"}},
 	{name: "resize", kind: "Pod", verbs: []string{"get", "patch", "update"}},
 	{name: "status", kind: "Pod", verbs: []string{"get"}},
 }
@@ -38,6 +39,9 @@ func (s writer) podRoutes(one string) []Route {
 	routes := []Route{
 		{"POST", one + "/eviction", s.resource.remove, auth.OneNamespace, s.evict, true},
 		{"GET", one + "/status", s.resource.get, auth.OneNamespace, read.get, false},
+	}
+	for _, path := range []string{one + "/proxy", one + "/proxy/*"} {
+		routes = append(routes, Route{AnyMethod, path, nodev1.ExecService_PortForward_FullMethodName, auth.OneNamespace, s.proxy, false})
 	}
 	for name, take := range map[string]partOf{"/ephemeralcontainers": ephemeralContainersOf, "/resize": resourcesOf} {
 		change := s.changePart(take)

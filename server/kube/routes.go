@@ -15,7 +15,7 @@ import (
 
 // Route is one path. Its handler calls the node API, which checks the caller's right.
 type Route struct {
-	Method, Pattern string
+	Method, Pattern string // AnyMethod stands for every method
 	// Calls is the method of the node API, in full, that decides which callers may use the path. Without one all
 	// may that the listener admits.
 	Calls   string
@@ -23,6 +23,9 @@ type Route struct {
 	Handler http.HandlerFunc
 	Body    bool // has to be read whole before the handler runs
 }
+
+// AnyMethod stands for every HTTP method.
+const AnyMethod = "*"
 
 // BodyTypes are the content types of bodies, beside JSON and YAML.
 var BodyTypes = []string{jsonPatch, mergePatch, strategicPatch, applyPatch, protobufType}

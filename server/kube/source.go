@@ -51,6 +51,7 @@ type clients struct {
 	events    nodev1.EventsServiceClient
 	node      nodev1.NodeServiceClient
 	stats     nodev1.StatsServiceClient
+	exec      nodev1.ExecServiceClient
 }
 
 func clientsOf(conn grpc.ClientConnInterface) clients {
@@ -58,6 +59,7 @@ func clientsOf(conn grpc.ClientConnInterface) clients {
 		manifests: nodev1.NewManifestsServiceClient(conn), pods: nodev1.NewPodsServiceClient(conn),
 		objects: nodev1.NewObjectsServiceClient(conn), events: nodev1.NewEventsServiceClient(conn),
 		node: nodev1.NewNodeServiceClient(conn), stats: nodev1.NewStatsServiceClient(conn),
+		exec: nodev1.NewExecServiceClient(conn),
 	}
 }
 

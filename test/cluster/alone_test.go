@@ -118,6 +118,7 @@ func TestKubectlWorksOnANodeAlone(t *testing.T) {
 		"kubectl gets, describes, explains and watches the pods and objects of a node without a cluster, with its columns and selectors",
 		"kubectl creates, applies, edits by its three kinds of patches, labels, replaces and deletes pods and objects of a node",
 		"kubectl logs, exec, cp, attach and port-forward reach containers of a node",
+		"kubectl get --raw reaches a server in a pod of a node through the pod's proxy; a viewer's does not",
 		"kubectl run and wait work on a node",
 		"an informer of client-go follows the pods of a node without a cluster",
 		"kubectl says what the node refuses: names that exist, fields that are wrong, kinds that are not there, conflicts",
@@ -176,6 +177,7 @@ func TestKubectlWorksOnANodeAlone(t *testing.T) {
 	a.informs()
 	attached(t, a.command, "web")
 	forwarded(t, a.command, "web")
+	a.asks()
 
 	a.does("", "run once --image=nodal.test/busybox:1 --restart=Never --command -- echo it-has-run", "pod/once created")
 	a.does("", "wait --for=jsonpath={.status.phase}=Succeeded pod/once --timeout=120s", "condition met")
@@ -184,6 +186,19 @@ func TestKubectlWorksOnANodeAlone(t *testing.T) {
 	a.does("", "delete pod once web --grace-period=1", `pod "web" deleted`)
 	a.fails("", "get pod web", "not found")
 	a.does("", "delete cm,secret --all", `configmap "settings" deleted`, `secret "door" deleted`)
+}
+
+// asks reaches a server in a pod through the node's API.
+func (a *alone) asks() {
+	a.t.Helper()
+	const web = "get --raw /api/v1/namespaces/default/pods/"
+	a.does("", web+"web:8080/proxy/", "fast")
+	a.does("", web+"http:web:8080/proxy/index.html", "fast")
+	a.fails("", web+"web:8080/proxy/none", "the server could not find the requested resource")
+	a.fails("", web+"web:81/proxy/", "refused")
+	a.fails("", web+"web/proxy/", "pod web declares no port")
+	a.fails("", web+"none:8080/proxy/", `pods "none" not found`)
+	a.as("viewer").fails("", web+"web:8080/proxy/", "Forbidden")
 }
 
 // follows checks a watch by kubectl.

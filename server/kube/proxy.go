@@ -1,0 +1,230 @@
+package kube
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+
+	nodev1 "nodal/api/gen/node/v1"
+	"nodal/node"
+)
+
+// answerWithin bounds the time that a server in a pod may take until it begins to answer.
+const answerWithin = time.Minute
+
+// backend is a server in a pod.
+type backend struct {
+	scheme, namespace, pod string
+	port                   int32
+}
+
+// backendOf reads the pod, the scheme and the port from a path's [scheme:]name[:port]. Port 0 means that none is named.
+func backendOf(r *http.Request) (backend, error) {
+	text, err := url.PathUnescape(chi.URLParam(r, "name"))
+	scheme, name, port, ok := utilnet.SplitSchemeNamePort(text)
+	if err != nil || !ok {
+		return backend{}, fmt.Errorf("proxy to %q: want NAME, NAME:PORT or https:NAME:PORT: %w", text, node.ErrInvalid)
+	}
+	to := backend{cmp.Or(scheme, "http"), chi.URLParam(r, "namespace"), name, 0}
+	if port == "" {
+		return to, nil
+	}
+	number, err := strconv.ParseUint(port, 10, 16)
+	if err != nil || number == 0 {
+		return backend{}, fmt.Errorf("proxy to port %q of pod %s: want a number between 1 and 65535: %w", port, name, node.ErrInvalid)
+	}
+	to.port = int32(number)
+	return to, nil
+}
+
+// firstPort returns the first port that a pod's containers declare.
+func firstPort(pod *object) (int32, error) {
+	for _, c := range containersIn(specOf(pod), "containers") {
+		ports, _ := c["ports"].([]any)
+		for _, p := range ports {
+			fields, _ := p.(map[string]any)
+			if number, ok := fields["containerPort"].(float64); ok {
+				return int32(number), nil
+			}
+		}
+	}
+	return 0, fmt.Errorf("pod %s declares no port; name one, as in %s:80: %w", pod.GetName(), pod.GetName(), node.ErrInvalid)
+}
+
+// proxy passes a request on to a server in a pod, over a connection of its own that PortForward makes.
+func (s writer) proxy(w http.ResponseWriter, r *http.Request) {
+	to, err := backendOf(r)
+	if err == nil && to.port == 0 {
+		var pod *nodev1.GetPodResponse
+		if pod, err = s.pods.GetPod(r.Context(), &nodev1.GetPodRequest{Namespace: to.namespace, Name: to.pod}); err == nil {
+			to.port, err = firstPort(objectOf(pod.GetPod().GetObject()))
+		}
+	}
+	if err != nil {
+		s.fail(w, err, to.pod)
+		return
+	}
+	base, rest := cutProxy(r.URL.EscapedPath())
+	path, err := url.PathUnescape(rest)
+	if err != nil {
+		fail(w, fmt.Errorf("read the path %q: %w: %w", rest, err, node.ErrInvalid))
+		return
+	}
+	if rest == "" { // links of a page are relative to its directory
+		http.Redirect(w, r, base+"/"+query(r), http.StatusMovedPermanently)
+		return
+	}
+	transport := &http.Transport{
+		DialContext: func(context.Context, string, string) (net.Conn, error) { return s.reach(r.Context(), to) },
+		// The certificate of a server in a pod says nothing that the node could check: the node reaches the pod by its name.
+		TLSClientConfig:       &tls.Config{InsecureSkipVerify: true},
+		DisableKeepAlives:     true, // or one caller's connection would serve another
+		DisableCompression:    true,
+		ResponseHeaderTimeout: answerWithin,
+	}
+	host := net.JoinHostPort(to.pod, strconv.Itoa(int(to.port)))
+	proxy := httputil.ReverseProxy{
+		Rewrite: func(p *httputil.ProxyRequest) {
+			p.Out.URL = &url.URL{Scheme: to.scheme, Host: host, Path: path, RawPath: rest, RawQuery: r.URL.RawQuery}
+			p.Out.Host = ""
+			p.SetXForwarded()
+			p.Out.Header.Set("X-Forwarded-Prefix", base)
+			for _, credential := range []string{"Authorization", "Cookie", "Proxy-Authorization"} {
+				p.Out.Header.Del(credential) // it is the node's, and the pod is not to see it
+			}
+		},
+		Transport:      transport,
+		FlushInterval:  -1,
+		ModifyResponse: func(reply *http.Response) error { confine(reply, base, host); return nil },
+		ErrorHandler:   func(w http.ResponseWriter, _ *http.Request, err error) { s.unreached(w, err, to) },
+	}
+	proxy.ServeHTTP(w, r)
+}
+
+// cutProxy cuts a path behind /api/v1/namespaces/NAMESPACE/pods/NAME/proxy.
+func cutProxy(escaped string) (base, rest string) {
+	words := strings.SplitAfterN(escaped, "/", 9)
+	base = strings.TrimSuffix(strings.Join(words[:8], ""), "/")
+	return base, strings.TrimPrefix(escaped, base)
+}
+
+func query(r *http.Request) string {
+	if r.URL.RawQuery == "" {
+		return ""
+	}
+	return "?" + r.URL.RawQuery
+}
+
+// ownHeaders are headers by which an answer would change what a browser keeps of the node.
+var ownHeaders = []string{"Set-Cookie", "Strict-Transport-Security", "Alt-Svc", "Clear-Site-Data", "Service-Worker-Allowed"}
+
+// confine keeps a pod's answer apart from the node, whose address it has: a page has an origin of its own, in which it
+// cannot use the dashboard's session, and a redirect of the server stays with the server.
+func confine(reply *http.Response, base, host string) {
+	for _, name := range ownHeaders {
+		reply.Header.Del(name)
+	}
+	reply.Header.Add("Content-Security-Policy", "sandbox allow-scripts allow-forms allow-popups allow-downloads")
+	reply.Header.Set("X-Content-Type-Options", "nosniff")
+	at, err := url.Parse(reply.Header.Get("Location"))
+	if err != nil || at.Path == "" || at.Host != "" && at.Host != host {
+		return
+	}
+	if at.Host == host || strings.HasPrefix(at.Path, "/") {
+		path := base + "/" + strings.TrimPrefix(at.EscapedPath(), "/")
+		inside := url.URL{RawQuery: at.RawQuery, Fragment: at.Fragment}
+		reply.Header.Set("Location", path+inside.String())
+	}
+}
+
+// unreached answers for a server that does not.
+func (s writer) unreached(w http.ResponseWriter, err error, to backend) {
+	known, ok := status.FromError(err)
+	switch {
+	case ok && known.Code() == codes.NotFound:
+		s.fail(w, node.ErrNotFound, to.pod)
+	case ok && known.Code() != codes.Unknown && known.Code() != codes.Internal && known.Code() != codes.Unavailable:
+		fail(w, err)
+	default:
+		failAs(w, http.StatusServiceUnavailable, fmt.Errorf("ask %s port %d of pod %s/%s: %w", to.scheme, to.port, to.namespace, to.pod, err))
+	}
+}
+
+// reach connects with the port of a pod.
+func (c clients) reach(ctx context.Context, to backend) (net.Conn, error) {
+	ctx, end := context.WithCancel(ctx)
+	stream, err := c.exec.PortForward(ctx)
+	if err == nil {
+		err = stream.Send(&nodev1.PortForwardRequest{Input: &nodev1.PortForwardRequest_Start{
+			Start: &nodev1.PortForwardStart{Namespace: to.namespace, Name: to.pod, Port: to.port},
+		}})
+	}
+	if err != nil {
+		end()
+		return nil, err
+	}
+	return &tunnel{stream: stream, end: end}, nil
+}
+
+// tunnel is a connection over a stream of the node API.
+type tunnel struct {
+	stream grpc.BidiStreamingClient[nodev1.PortForwardRequest, nodev1.PortForwardResponse]
+	end    context.CancelFunc
+	rest   []byte // of the last message
+}
+
+var _ net.Conn = (*tunnel)(nil)
+
+func (t *tunnel) Read(p []byte) (int, error) {
+	for len(t.rest) == 0 {
+		message, err := t.stream.Recv()
+		if err != nil {
+			return 0, err
+		}
+		t.rest = message.GetData()
+	}
+	n := copy(p, t.rest)
+	t.rest = t.rest[n:]
+	return n, nil
+}
+
+func (t *tunnel) Write(p []byte) (int, error) {
+	if err := t.stream.Send(&nodev1.PortForwardRequest{Input: &nodev1.PortForwardRequest_Data{Data: p}}); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+func (t *tunnel) Close() error {
+	t.end()
+	return nil
+}
+
+func (t *tunnel) LocalAddr() net.Addr  { return inside{} }
+func (t *tunnel) RemoteAddr() net.Addr { return inside{} }
+
+// Requests end with their context; a transport sets no deadlines.
+func (t *tunnel) SetDeadline(time.Time) error      { return errors.ErrUnsupported }
+func (t *tunnel) SetReadDeadline(time.Time) error  { return errors.ErrUnsupported }
+func (t *tunnel) SetWriteDeadline(time.Time) error { return errors.ErrUnsupported }
+
+// inside is the address of both ends of a tunnel.
+type inside struct{}
+
+func (inside) Network() string { return "pod" }
+func (inside) String() string  { return "pod" }
