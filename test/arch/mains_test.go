@@ -3,11 +3,12 @@ package arch
 import (
 	"fmt"
 	"path"
+	"strings"
 	"testing"
 )
 
 // mainErrors finds packages in cmd that are not programs: a library there would be hard to import
-// and to test. One package of a program's commands may lie beside its main.
+// and to test. One package of a program's commands may lie beside its main, with its parts below it.
 func mainErrors(files []goFile) []string {
 	var errs []string
 	for _, f := range files {
@@ -16,7 +17,7 @@ func mainErrors(files []goFile) []string {
 		}
 		switch {
 		case path.Dir(f.dir) == "cmd" && f.syntax.Name.Name == "main":
-		case path.Dir(path.Dir(f.dir)) == "cmd" && path.Base(f.dir) == "command":
+		case strings.Count(f.dir, "/") > 1 && strings.Split(f.dir, "/")[2] == "command":
 		default:
 			errs = append(errs, fmt.Sprintf("%s is a library in cmd: give it a place where others may import it", f.path()))
 		}
@@ -37,6 +38,7 @@ func TestMainRulesCatch(t *testing.T) {
 	}{
 		{"a program", "cmd/kubelet/a.go", "package main", false},
 		{"the commands of a program", "cmd/kubelet/command/a.go", "package command", false},
+		{"a part of the commands of a program", "cmd/kubelet/command/client/a.go", "package client", false},
 		{"a library beside the programs", "cmd/config/a.go", "package config", true},
 		{"a library below a program", "cmd/kubelet/config/a.go", "package config", true},
 		{"a library elsewhere", "agent/config/a.go", "package config", false},

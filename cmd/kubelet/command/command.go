@@ -3,48 +3,38 @@ package command
 import (
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/spf13/pflag"
 
 	"nodal/agent/config"
 	"nodal/agent/ownruntime"
+	"nodal/cmd/kubelet/command/client"
 )
 
 // Console holds the standard streams of a verb.
-type Console struct {
-	In       io.Reader
-	Out, Err io.Writer
-}
+type Console = client.Console
 
-// verbs are the verbs by their word. Each returns the exit code of the process.
-var verbs = map[string]func(args []string, c Console) int{
-	"audit":                  runAudit,
-	"certificate":            runCertificate,
-	"check":                  runCheck,
-	"clean":                  runClean,
-	"fleet":                  runFleet,
-	"images":                 runImages,
-	"install":                runInstall,
-	"key":                    runKey,
-	"kubeconfig":             runKubeconfig,
-	"token":                  runToken,
-	"ui":                     runUI,
-	"uninstall":              runUninstall,
-	ownruntime.UnpackCommand: runUnpack,
+// verbs returns all verbs in the order in which help lists them: those of the day, then those that look after the node.
+func verbs() []client.Verb {
+	return append(client.Verbs(), []client.Verb{
+		{Name: "images", Words: "list|pulls|import|prune|rm", Short: "list, import and remove images", Raw: runImages},
+		{Name: "ui", Short: "print a sign-in link for the dashboard", Raw: runUI},
+		{Name: "kubeconfig", Short: "print a kubeconfig with which kubectl reaches the node", Raw: runKubeconfig},
+		{Name: "token", Words: "create|list|revoke", Short: "make, list and revoke tokens of the API", Raw: runToken},
+		{Name: "certificate", Words: "list|revoke", Short: "list and revoke client certificates", Raw: runCertificate},
+		{Name: "audit", Short: "show who has done what on the node", Raw: runAudit},
+		{Name: "key", Words: "show|rotate", Short: "show and rotate the key that seals Secrets", Raw: runKey},
+		{Name: "fleet", Words: "status [NODE...]", Short: "show the nodes of a fleet that is written in etcd", Raw: runFleet},
+		{Name: "check", Short: "check what this machine lacks", Raw: runCheck},
+		{Name: "install", Short: "install the node as a service of systemd", Raw: runInstall},
+		{Name: "uninstall", Short: "remove that service", Raw: runUninstall},
+		{Name: "clean", Short: "remove a node from this machine", Raw: runClean},
+		{Name: ownruntime.UnpackCommand, Raw: runUnpack, Hidden: true},
+	}...)
 }
 
 // Run runs the verb that args begin with and returns its exit code. It reports false if args begin with no verb.
-func Run(args []string, c Console) (code int, found bool) {
-	if len(args) == 0 {
-		return 0, false
-	}
-	verb, ok := verbs[args[0]]
-	if !ok {
-		return 0, false
-	}
-	return verb(args[1:], c), true
-}
+func Run(args []string, c Console) (code int, found bool) { return client.Run(verbs(), args, c) }
 
 // misused prints the fault of a command line and the usage of its verb.
 func misused(flags *pflag.FlagSet, c Console, err error) int {

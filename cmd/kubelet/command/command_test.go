@@ -19,7 +19,7 @@ func TestMisuseNamesTheFaultAndShowsTheUsage(t *testing.T) {
 		if c.command != "ui" {
 			args = []string{c.word, "--dry-run", "--root=" + t.TempDir()}
 		}
-		code := verbs[c.command](args, Console{nil, &out, &failed})
+		code, _ := Run(append([]string{c.command}, args...), Console{Out: &out, Err: &failed})
 		if code != 2 || !strings.Contains(failed.String(), c.want) || !strings.Contains(failed.String(), "Usage:") {
 			t.Errorf("%s %s: got code %d, %q, want 2, %q and how it is used", c.command, c.word, code, failed.String(), c.want)
 		}
@@ -27,9 +27,13 @@ func TestMisuseNamesTheFaultAndShowsTheUsage(t *testing.T) {
 }
 
 func TestTheAgentsOwnFlagsAreNoVerb(t *testing.T) {
-	for _, args := range [][]string{nil, {"--help"}, {"start"}} {
+	for _, args := range [][]string{nil, {"--help"}, {"--v", "4"}} {
 		if code, found := Run(args, Console{}); found {
 			t.Errorf("%q: got a verb that returned %d, want none", args, code)
 		}
+	}
+	var failed bytes.Buffer
+	if code, found := Run([]string{"start"}, Console{Err: &failed}); !found || code != 2 || !strings.Contains(failed.String(), `unknown verb "start"`) {
+		t.Errorf("a word that is no verb: got %t, %d, %q", found, code, &failed)
 	}
 }

@@ -12,8 +12,9 @@
 //	ui                 prints a link to the dashboard
 //	unpack-runtime     unpacks containerd in a child process of the agent
 //
-// There is one file a verb. The audit, certificate, images, key, token and ui verbs are clients of a running agent's API. The
+// Package client holds the verbs of the day, such as get and logs; here are those that look after the node. There is one
+// file a verb. The audit, certificate, images, key, token and ui verbs are clients of a running agent's API. The
 // fleet verb is a client of etcd. The check and clean verbs read the agent's own flags, because they are about the agent's node.
 //
-// Start reading at Run in command.go.
+// Start reading at verbs in command.go.
 package command

@@ -17,7 +17,7 @@ func TestMisuseOfFleet(t *testing.T) {
 		{"status --etcd-servers http://127.0.0.1:1 -o yaml", "want table or json"},
 	} {
 		var out, failed bytes.Buffer
-		if code := runFleet(strings.Fields(c.args), Console{nil, &out, &failed}); code != 2 || !strings.Contains(failed.String(), c.want) {
+		if code := runFleet(strings.Fields(c.args), Console{Out: &out, Err: &failed}); code != 2 || !strings.Contains(failed.String(), c.want) {
 			t.Errorf("%q: got code %d, %q, want 2 and %q", c.args, code, failed.String(), c.want)
 		}
 	}
@@ -26,7 +26,7 @@ func TestMisuseOfFleet(t *testing.T) {
 func TestAnEtcdThatIsAwayIsSaid(t *testing.T) {
 	var out, failed bytes.Buffer
 	args := strings.Fields("status --etcd-servers http://127.0.0.1:1 --timeout 5s")
-	if code := runFleet(args, Console{nil, &out, &failed}); code != 1 || !strings.Contains(failed.String(), "check --etcd-servers") {
+	if code := runFleet(args, Console{Out: &out, Err: &failed}); code != 1 || !strings.Contains(failed.String(), "check --etcd-servers") {
 		t.Errorf("got code %d, %q", code, failed.String())
 	}
 }

@@ -116,7 +116,7 @@ func serveNode(t *testing.T, n nodev1.ImagesServiceServer) (socket string) {
 // command runs "kubelet images ..." and returns what it said.
 func command(in io.Reader, args ...string) (code int, out, failed string) {
 	var stdout, stderr bytes.Buffer
-	code = runImages(args, Console{in, &stdout, &stderr})
+	code = runImages(args, Console{In: in, Out: &stdout, Err: &stderr})
 	return code, stdout.String(), stderr.String()
 }
 

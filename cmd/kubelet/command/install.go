@@ -83,7 +83,7 @@ func (cmd *installCommand) install(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		if runCheck(args, Console{cmd.In, cmd.Err, cmd.Err}) != 0 {
+		if runCheck(args, Console{In: cmd.In, Out: cmd.Err, Err: cmd.Err}) != 0 {
 			return errors.New("this machine cannot run pods yet; nothing was changed; follow the remedies above")
 		}
 	}

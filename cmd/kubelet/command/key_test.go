@@ -60,7 +60,7 @@ func TestKeyCommands(t *testing.T) {
 	} {
 		n.wrong = c.wrong
 		var out, says bytes.Buffer
-		code := runKey(append(strings.Fields(c.args), "--socket", socket), Console{nil, &out, &says})
+		code := runKey(append(strings.Fields(c.args), "--socket", socket), Console{Out: &out, Err: &says})
 		if code != c.code || !strings.Contains(out.String(), c.out) || !strings.Contains(says.String(), c.err) {
 			t.Errorf("key %s: got code %d, %q, %q; want %d, %q, %q", c.args, code, &out, &says, c.code, c.out, c.err)
 		}

@@ -1,0 +1,6 @@
+package client
+
+// Verbs returns the verbs of the day, in the order in which help lists them.
+func Verbs() []Verb {
+	return []Verb{getVerb(), describeVerb(), eventsVerb(), contextVerb()}
+}
