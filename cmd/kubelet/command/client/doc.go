@@ -1,6 +1,9 @@
 // Package client holds the verbs of the command line for the day: what people do with the pods of a node.
 //
 //	get, describe, events    show what there is
+//	logs                     prints what containers write
+//	exec, attach             connect with processes of containers
+//	port-forward, cp         lead to ports, and copy files
 //	context                  keeps names of nodes and how to reach them
 //
 // All of them are clients of the node's public API over gRPC and use nothing else of the node, so they work on another
@@ -10,6 +13,8 @@
 //	0  it is done
 //	1  it has failed
 //	2  the command line is wrong
+//
+// exec ends with the code of its command.
 //
 // Texts of tables come from manifests, containers and registries. They reach a terminal without control characters.
 //

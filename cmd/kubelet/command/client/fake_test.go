@@ -53,7 +53,7 @@ func newFakeNode(t *testing.T) *fakeNode {
 func (n *fakeNode) run(t *testing.T, args ...string) (out, failed string, code int) {
 	t.Helper()
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
-	return runVerb(append(args, "--socket", n.socket)...)
+	return runVerb(append([]string{args[0], "--socket", n.socket}, args[1:]...)...)
 }
 
 func runVerb(args ...string) (out, failed string, code int) {
