@@ -1,6 +1,9 @@
 // Package client holds the verbs of the command line for the day: what people do with the pods of a node.
 //
 //	get, describe, events    show what there is
+//	apply, delete, restart   change pods and objects
+//	plan, diff               show what apply would change
+//	wait                     waits for pods
 //	logs                     prints what containers write
 //	exec, attach             connect with processes of containers
 //	port-forward, cp         lead to ports, and copy files
@@ -14,7 +17,7 @@
 //	1  it has failed
 //	2  the command line is wrong
 //
-// exec ends with the code of its command.
+// exec ends with the code of its command. plan and diff have a code of their own if that is asked for.
 //
 // Texts of tables come from manifests, containers and registries. They reach a terminal without control characters.
 //

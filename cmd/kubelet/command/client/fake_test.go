@@ -23,12 +23,14 @@ type fakeNode struct {
 	nodev1.UnimplementedPodsServiceServer
 	nodev1.UnimplementedObjectsServiceServer
 	nodev1.UnimplementedEventsServiceServer
+	nodev1.UnimplementedManifestsServiceServer
 	socket string
 
 	mu      sync.Mutex
 	pods    []*nodev1.Pod
 	objects []*nodev1.Object
 	events  []*nodev1.Event
+	planned []*nodev1.Outcome
 	values  bool // the caller may have values of Secrets
 	asked   []string
 }
@@ -44,6 +46,7 @@ func newFakeNode(t *testing.T) *fakeNode {
 	nodev1.RegisterPodsServiceServer(server, n)
 	nodev1.RegisterObjectsServiceServer(server, n)
 	nodev1.RegisterEventsServiceServer(server, n)
+	nodev1.RegisterManifestsServiceServer(server, n)
 	go server.Serve(listener)
 	t.Cleanup(server.Stop)
 	return n
@@ -106,6 +109,14 @@ func (n *fakeNode) ListObjects(_ context.Context, r *nodev1.ListObjectsRequest) 
 		}
 	}
 	return reply, nil
+}
+
+func (n *fakeNode) GetObject(ctx context.Context, r *nodev1.GetObjectRequest) (*nodev1.GetObjectResponse, error) {
+	all, err := n.ListObjects(ctx, &nodev1.ListObjectsRequest{Kind: r.GetKind()})
+	if err != nil || len(all.GetObjects()) == 0 {
+		return nil, status.Errorf(codes.NotFound, "%s %s: not found", r.GetKind(), r.GetName())
+	}
+	return &nodev1.GetObjectResponse{Object: all.GetObjects()[0]}, nil
 }
 
 func (n *fakeNode) ListEvents(context.Context, *nodev1.ListEventsRequest) (*nodev1.ListEventsResponse, error) {
