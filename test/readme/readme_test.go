@@ -1,4 +1,4 @@
-// Package readme runs the commands of the README and of docs/API.md against a real node, so that they
+// Package readme runs the commands of the README and of pages below docs against a real node, so that they
 // cannot rot.
 package readme
 
@@ -27,6 +27,12 @@ func TestTheCommandsOfTheReadmeWork(t *testing.T) { tryCommands(t, "README.md") 
 func TestTheCommandsOfTheAPIPageWork(t *testing.T) {
 	d := tryCommands(t, "docs/API.md")
 	d.Await("the example is gone", func(p daemon.Pods) bool { return p.Gone("web") })
+}
+
+func TestTheCommandsOfTheNetworkingPageWork(t *testing.T) { tryCommands(t, "docs/NETWORKING.md") }
+
+func TestTheCommandsOfTheTroubleshootingPageWork(t *testing.T) {
+	tryCommands(t, "docs/TROUBLESHOOTING.md")
 }
 
 // tryCommands runs all commands of a page in order. The first of them post the example pod.
