@@ -15,7 +15,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 ROUNDS ?= 100
 FUZZTIME ?= 3600
 
-.PHONY: help build bundle web dist setup-dist run run-sim cluster clean-node check test test-v2 test-node lint gen api-image vuln bench chaos soak fuzz fuzz-short fmt setup setup-tests clean
+.PHONY: help build bundle web dist setup-dist run run-sim cluster clean-node check test test-v2 test-node lint gen api-image licenses vuln bench chaos soak fuzz fuzz-short fmt setup setup-tests clean
 
 help: ## list the targets
 	@awk -F ': .*## ' '/^[a-z0-9-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' Makefile
@@ -29,7 +29,7 @@ bundle: ## build the kubelet's own container runtime, unless it is up to date
 web: ## build the dashboard for the next bin/kubelet, unless it is up to date
 	@web/build.sh
 
-dist: web ## build a release into dist/: one static binary for each architecture, checksums, the systemd unit
+dist: web ## build a release into dist/: one static binary for each architecture, checksums, licences, the systemd unit
 	@test/dist.sh dist $(VERSION)
 	@NODAL_DIST=$(CURDIR)/dist NODAL_DIST_VERSION=$(VERSION) go test -count=1 -run 'TestTheBinary|TestChecksums' ./test/dist
 
@@ -72,6 +72,9 @@ gen: ## generate Go and OpenAPI from the protos
 api-image: gen ## save the API as the base of the breaking check, if it does not break the saved one
 	test/checks.sh compatible
 	test/buf.sh build api/proto --exclude-source-info --output api/proto/node.binpb
+
+licenses: web ## collect the licences of all that is linked or bundled, after a change of libraries
+	go run ./test/licenses -o cmd/kubelet/command/licenses/licenses.txt.gz
 
 vuln: ## look for known vulnerabilities (needs vuln.go.dev)
 	go run golang.org/x/vuln/cmd/govulncheck@v1.8.0 ./...

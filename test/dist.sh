@@ -1,6 +1,6 @@
 #!/bin/bash
 # Builds the release: for each architecture a static kubelet with its container runtime inside, the
-# systemd unit, and their checksums.
+# systemd unit, the licences of what is in it, and their checksums.
 #
 #   dist.sh DIRECTORY VERSION [ARCHITECTURE...]
 #
@@ -14,7 +14,7 @@ shift 2
 
 # The caller's settings for other builds would change the bytes of this one.
 unset GOEXPERIMENT GOAMD64 GOARM64
-export GOTOOLCHAIN=auto GOWORK=off GOFLAGS='-buildvcs=false -trimpath -mod=readonly' GOOS=linux CGO_ENABLED=0
+export LC_ALL=C GOTOOLCHAIN=auto GOWORK=off GOFLAGS='-buildvcs=false -trimpath -mod=readonly' GOOS=linux CGO_ENABLED=0
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -47,8 +47,9 @@ for arch; do
     -ldflags "-s -w -X main.version=$version" -o "$work/dist/kubelet-linux-$arch" ./cmd/kubelet
 done
 install -m 644 host/service/kubelet.service "$work/dist/"
+gzip -dc cmd/kubelet/command/licenses/licenses.txt.gz >"$work/dist/LICENSES.txt"
 (cd "$work/dist" && sha256sum -- * >SHA256SUMS)
 mkdir -p "$out"
-rm -f "$out"/kubelet-linux-* "$out/kubelet.service" "$out/SHA256SUMS"
+rm -f "$out"/kubelet-linux-* "$out/kubelet.service" "$out/LICENSES.txt" "$out/SHA256SUMS"
 cp -p "$work"/dist/* "$out/"
 ls -l "$out"

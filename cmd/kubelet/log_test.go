@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"log/slog"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -26,6 +27,7 @@ func TestMoreIsLoggedOfCertainFiles(t *testing.T) {
 		log.With("pod", "web").WithGroup("step").Debug("step by step")
 		log.Info("news")
 	}
+	_, file, _, _ := runtime.Caller(0)
 	for _, c := range []struct {
 		name  string
 		level int32
@@ -36,7 +38,7 @@ func TestMoreIsLoggedOfCertainFiles(t *testing.T) {
 		{"more of all", 4, nil, 3},
 		{"more of this file", 0, []config.FileLevel{{Pattern: "log_test", Level: 4}}, 3},
 		{"more of files like this", 0, []config.FileLevel{{Pattern: "other", Level: 9}, {Pattern: "*_test", Level: 5}}, 3},
-		{"more of this directory", 0, []config.FileLevel{{Pattern: "nodal/cmd/kubelet/log*", Level: 4}}, 3},
+		{"more of this directory", 0, []config.FileLevel{{Pattern: strings.TrimSuffix(file, "_test.go") + "*", Level: 4}}, 3},
 		{"more of another file", 0, []config.FileLevel{{Pattern: "main", Level: 9}}, 1},
 		{"not enough", 0, []config.FileLevel{{Pattern: "log_test", Level: 3}}, 1},
 		{"the first pattern decides", 0, []config.FileLevel{{Pattern: "log_test", Level: 0}, {Pattern: "*", Level: 4}}, 1},

@@ -2,7 +2,9 @@ package dist
 
 import (
 	"bytes"
+	"debug/buildinfo"
 	"debug/elf"
+	"encoding/json"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -109,6 +111,39 @@ func TestTheBinaryPrintsItsVersionAndItsRuntimes(t *testing.T) {
 			if !strings.Contains(got, want) {
 				t.Errorf("got %q, want %q in it", got, want)
 			}
+		}
+	})
+}
+
+// Each library that a binary links, and each program that it brings, has to come with its terms. make licenses collects them.
+func TestTheBinaryHasTheLicencesOfWhatIsInIt(t *testing.T) {
+	eachBinary(t, func(t *testing.T, b binaryFile) {
+		linked, err := buildinfo.ReadFile(b.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := b.says(t, "licenses")
+		for _, m := range linked.Deps {
+			if m.Replace != nil {
+				m = m.Replace
+			}
+			if line := "\n  " + m.Path + " " + m.Version + "\n"; !strings.Contains(got, line) {
+				t.Errorf("it has no licence of %s %s; run make licenses", m.Path, m.Version)
+			}
+		}
+		var brought struct{ Runtime map[string]string }
+		if err := json.Unmarshal([]byte(b.says(t, "--version=json")), &brought); err != nil {
+			t.Fatal(err)
+		}
+		for program, path := range map[string]string{
+			"containerd": "github.com/containerd/containerd/v2", "runc": "github.com/opencontainers/runc", "cni": "github.com/containernetworking/plugins",
+		} {
+			if line := "\n  " + path + " " + brought.Runtime[program] + "\n"; !strings.Contains(got, line) {
+				t.Errorf("it has no licence of %s %s; run make licenses", path, brought.Runtime[program])
+			}
+		}
+		if shown := string(read(t, built("LICENSES.txt"))); shown != got {
+			t.Error("LICENSES.txt is not what the binary prints")
 		}
 	})
 }

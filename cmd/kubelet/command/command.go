@@ -25,6 +25,7 @@ func verbs() []client.Verb {
 		{Name: "audit", Short: "show who has done what on the node", Raw: runAudit},
 		{Name: "key", Words: "show|rotate", Short: "show and rotate the key that seals Secrets", Raw: runKey},
 		{Name: "fleet", Words: "status [NODE...]", Short: "show the nodes of a fleet that is written in etcd", Raw: runFleet},
+		{Name: "licenses", Short: "print the licences of all that is in this program", Raw: runLicenses},
 		{Name: "check", Short: "check what this machine lacks", Raw: runCheck},
 		{Name: "install", Short: "install the node as a service of systemd", Raw: runInstall},
 		{Name: "uninstall", Short: "remove that service", Raw: runUninstall},
