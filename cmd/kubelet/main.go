@@ -12,19 +12,27 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"sync/atomic"
 	"syscall"
 
 	"nodal/agent"
 	"nodal/agent/config"
 	"nodal/cmd/kubelet/command"
+	"nodal/host/service"
 	"nodal/server"
 )
 
 // version is stamped by the build.
 var version = "dev"
 
-func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+func main() {
+	args := os.Args[1:]
+	if len(args) == 0 && filepath.Base(os.Args[0]) == service.Alias {
+		args = []string{"help"} // by its second name it is the command line, and no agent
+	}
+	os.Exit(run(args, os.Stdout, os.Stderr))
+}
 
 func run(args []string, stdout, stderr io.Writer) int {
 	if code, found := command.Run(args, command.Console{In: os.Stdin, Out: stdout, Err: stderr}); found {

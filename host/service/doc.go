@@ -6,6 +6,7 @@
 // next list completes it.
 //
 //	Install ─▶ /usr/local/bin/kubelet             a copy of the program
+//	        ─▶ /usr/local/bin/nodal               a link to it, unless something else is there
 //	        ─▶ /etc/nodal/config.yaml             the owner's from then on
 //	        ─▶ /etc/systemd/system/kubelet.service
 //	        ─▶ systemctl restart

@@ -22,6 +22,7 @@ var (
 // Where everything goes; the unit names these paths too.
 const (
 	Program   = "/usr/local/bin/kubelet"
+	Alias     = "nodal" // the second name of the program, beside it
 	Settings  = "/etc/nodal/config.yaml"
 	Manifests = "/etc/nodal/manifests"
 
@@ -52,6 +53,7 @@ func Install(c Config) ([]Step, error) {
 func (c Config) steps() []Step {
 	steps := []Step{
 		copyFile{c.Program, c.path(Program)},
+		alias{c.path(filepath.Dir(Program), Alias), filepath.Base(Program)},
 		makeDir{c.path(Manifests)},
 		writeFile{c.path(Settings), settings, true},
 		writeFile{c.path(unitDir, unitName), unit, false},
@@ -79,7 +81,8 @@ func (c Config) back(purge bool) []Step {
 	if installed := err == nil; installed && c.live() {
 		steps = append(steps, run{"systemctl", "stop", unitName})
 	}
-	steps = append(steps, remove{c.path(wantsDir, unitName)}, remove{c.path(unitDir, unitName)})
+	steps = append(steps, remove{c.path(wantsDir, unitName)}, remove{c.path(unitDir, unitName)},
+		removeAlias{c.path(filepath.Dir(Program), Alias), filepath.Base(Program)})
 	if c.live() {
 		steps = append(steps, run{"systemctl", "daemon-reload"})
 	}

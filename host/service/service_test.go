@@ -18,6 +18,7 @@ func TestInstallWritesTheProgramUnitAndSettings(t *testing.T) {
 		"etc/systemd/system/kubelet.service":                         string(unit),
 		"etc/systemd/system/multi-user.target.wants/kubelet.service": "-> /etc/systemd/system/kubelet.service",
 		"usr/local/bin/kubelet":                                      c.content(t, c.Program),
+		"usr/local/bin/nodal":                                        "-> kubelet",
 	}
 	c.wantFiles(t, want)
 	if info, err := os.Stat(c.path(Program)); err != nil || info.Mode().Perm() != 0o755 {
@@ -55,6 +56,14 @@ func TestUninstallLeavesSettingsUnlessItPurges(t *testing.T) {
 	c.do(t, c.back(false)) // all of it is gone already
 	c.do(t, c.back(true))
 	c.wantFiles(t, map[string]string{})
+}
+
+func TestAnotherProgramKeepsTheSecondName(t *testing.T) {
+	c := machine(t)
+	c.write(t, "/usr/local/bin/nodal", "theirs")
+	c.install(t)
+	c.do(t, c.back(true))
+	c.wantFiles(t, map[string]string{"usr/local/bin/nodal": "theirs"})
 }
 
 func TestAPurgeLeavesProgramAndSettingsForAnotherTry(t *testing.T) {
@@ -107,6 +116,7 @@ func TestInstallStartsTheAgentOnARunningMachine(t *testing.T) {
 	}
 	want := []string{
 		"copy /tmp/kubelet to /usr/local/bin/kubelet",
+		"link /usr/local/bin/nodal to kubelet, unless something else is there",
 		"make /etc/nodal/manifests",
 		"write /etc/nodal/config.yaml, unless it is there",
 		"write /etc/systemd/system/kubelet.service",

@@ -21,7 +21,7 @@ type Step interface {
 	Do(context.Context) error
 }
 
-var _ = []Step{makeDir{}, copyFile{}, writeFile{}, link{}, remove{}, run{}}
+var _ = []Step{makeDir{}, copyFile{}, writeFile{}, link{}, alias{}, removeAlias{}, remove{}, run{}}
 
 type makeDir struct{ path string }
 
@@ -85,6 +85,36 @@ func (s link) Do(context.Context) error {
 		return err
 	}
 	return os.Symlink(s.target, s.path)
+}
+
+// alias gives a program a second name, unless something else has that name.
+type alias struct{ path, target string }
+
+func (s alias) String() string {
+	return fmt.Sprintf("link %s to %s, unless something else is there", s.path, s.target)
+}
+
+func (s alias) Do(context.Context) error {
+	err := os.Symlink(s.target, s.path)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return err
+}
+
+// removeAlias takes alias back.
+type removeAlias struct{ path, target string }
+
+func (s removeAlias) String() string {
+	return fmt.Sprintf("remove the link %s to %s", s.path, s.target)
+}
+
+func (s removeAlias) Do(context.Context) error {
+	target, err := os.Readlink(s.path)
+	if err != nil || target != s.target {
+		return nil // it is not there, or not ours
+	}
+	return os.Remove(s.path)
 }
 
 type remove struct{ path string }

@@ -30,8 +30,7 @@ func runCertificate(args []string, c Console) int {
 	if err := flags.Parse(args); errors.Is(err, pflag.ErrHelp) {
 		return 0
 	} else if err != nil {
-		fmt.Fprintln(c.Err, "kubelet certificate:", err)
-		return 2
+		return misused(flags, c, err)
 	}
 	words := flags.Args()
 	var do func(context.Context, nodev1.CertificatesServiceClient) error

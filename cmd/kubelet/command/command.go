@@ -17,20 +17,21 @@ type Console = client.Console
 // verbs returns all verbs in the order in which help lists them: those of the day, then those that look after the node.
 func verbs() []client.Verb {
 	return append(client.Verbs(), []client.Verb{
-		{Name: "images", Words: "list|pulls|import|prune|rm", Short: "list, import and remove images", Raw: runImages},
-		{Name: "ui", Short: "print a sign-in link for the dashboard", Raw: runUI},
-		{Name: "kubeconfig", Short: "print a kubeconfig with which kubectl reaches the node", Raw: runKubeconfig},
-		{Name: "token", Words: "create|list|revoke", Short: "make, list and revoke tokens of the API", Raw: runToken},
-		{Name: "certificate", Words: "list|revoke", Short: "list and revoke client certificates", Raw: runCertificate},
-		{Name: "audit", Short: "show who has done what on the node", Raw: runAudit},
-		{Name: "key", Words: "show|rotate", Short: "show and rotate the key that seals Secrets", Raw: runKey},
-		{Name: "fleet", Words: "status [NODE...]", Short: "show the nodes of a fleet that is written in etcd", Raw: runFleet},
-		{Name: "licenses", Short: "print the licences of all that is in this program", Raw: runLicenses},
-		{Name: "check", Short: "check what this machine lacks", Raw: runCheck},
-		{Name: "install", Short: "install the node as a service of systemd", Raw: runInstall},
-		{Name: "uninstall", Short: "remove that service", Raw: runUninstall},
-		{Name: "clean", Short: "remove a node from this machine", Raw: runClean},
+		{Name: "images", Words: "list|pulls|import|prune|rm", Short: "list, import and remove images", Example: "kubelet images list\nkubelet images import app.tar", Raw: runImages},
+		{Name: "ui", Short: "print a sign-in link for the dashboard", Example: "kubelet ui", Raw: runUI},
+		{Name: "kubeconfig", Short: "print a kubeconfig with which kubectl reaches the node", Example: "kubelet kubeconfig --role viewer > node.yaml", Raw: runKubeconfig},
+		{Name: "token", Words: "create|list|revoke", Short: "make, list and revoke tokens of the API", Example: "kubelet token create --role operator --expires 30d alice", Raw: runToken},
+		{Name: "certificate", Words: "list|revoke", Short: "list and revoke client certificates", Example: "kubelet certificate list", Raw: runCertificate},
+		{Name: "audit", Short: "show who has done what on the node", Example: "kubelet audit --since 1h --verb write", Raw: runAudit},
+		{Name: "key", Words: "show|rotate", Short: "show and rotate the key that seals Secrets", Example: "kubelet key show", Raw: runKey},
+		{Name: "fleet", Words: "status [NODE...]", Short: "show the nodes of a fleet that is written in etcd", Example: "kubelet fleet status --etcd-servers https://10.0.0.1:2379", Raw: runFleet},
+		{Name: "licenses", Short: "print the licences of all that is in this program", Example: "kubelet licenses | less", Raw: runLicenses},
+		{Name: "check", Short: "check what this machine lacks", Example: "kubelet check --config /etc/nodal/config.yaml", Raw: runCheck},
+		{Name: "install", Short: "install the node as a service of systemd", Example: "kubelet install --dry-run", Raw: runInstall},
+		{Name: "uninstall", Short: "remove that service", Example: "kubelet uninstall --dry-run", Raw: runUninstall},
+		{Name: "clean", Short: "remove a node from this machine", Example: "kubelet clean --config /etc/nodal/config.yaml", Raw: runClean},
 		{Name: ownruntime.UnpackCommand, Raw: runUnpack, Hidden: true},
+		client.Complete(verbs),
 	}...)
 }
 
@@ -39,7 +40,7 @@ func Run(args []string, c Console) (code int, found bool) { return client.Run(ve
 
 // misused prints the fault of a command line and the usage of its verb.
 func misused(flags *pflag.FlagSet, c Console, err error) int {
-	fmt.Fprintf(c.Err, "kubelet %s: %v\n\n", flags.Name(), err)
+	fmt.Fprintf(c.Err, "kubelet %s: %v\n\n", flags.Name(), client.Nearest(flags, err))
 	flags.Usage()
 	return 2
 }

@@ -26,6 +26,27 @@ func TestMisuseNamesTheFaultAndShowsTheUsage(t *testing.T) {
 	}
 }
 
+func TestEachVerbExplainsItselfAndNamesTheNearestFlag(t *testing.T) {
+	for _, v := range verbs() {
+		if v.Hidden {
+			continue
+		}
+		var out, failed bytes.Buffer
+		code, _ := Run([]string{v.Name, "--help"}, Console{Out: &out, Err: &failed})
+		if code != 0 || failed.Len() > 0 || !strings.Contains(out.String(), "Usage:") || !strings.Contains(out.String(), "Example:\n  kubelet "+v.Name) {
+			t.Errorf("%s --help: got %d, %q\n%s", v.Name, code, &failed, &out)
+		}
+		failed.Reset()
+		if code, _ := Run([]string{v.Name, "--no-such-flag"}, Console{Out: &out, Err: &failed}); code != 2 || !strings.Contains(failed.String(), "unknown flag: --no-such-flag") {
+			t.Errorf("%s with a wrong flag: got %d, %q", v.Name, code, &failed)
+		}
+	}
+	var failed bytes.Buffer
+	if code, _ := Run([]string{"audit", "--sicne=1h"}, Console{Err: &failed}); code != 2 || !strings.Contains(failed.String(), "did you mean --since?") {
+		t.Errorf("got %d, %q, want the nearest flag", code, &failed)
+	}
+}
+
 func TestTheAgentsOwnFlagsAreNoVerb(t *testing.T) {
 	for _, args := range [][]string{nil, {"--help"}, {"--v", "4"}} {
 		if code, found := Run(args, Console{}); found {

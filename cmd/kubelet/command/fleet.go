@@ -59,8 +59,7 @@ func runFleet(args []string, c Console) int {
 	if err := flags.Parse(args); errors.Is(err, pflag.ErrHelp) {
 		return 0
 	} else if err != nil {
-		fmt.Fprintln(c.Err, "kubelet fleet:", err)
-		return 2
+		return misused(flags, c, err)
 	}
 	if err := cmd.check(flags.Args()); err != nil {
 		return misused(flags, c, err)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"nodal/agent/config"
 	"nodal/host/service"
 )
 
@@ -90,15 +89,15 @@ func (cmd *installCommand) install(ctx context.Context) (err error) {
 	if err := cmd.take(ctx, steps); err != nil || cmd.dryRun || cmd.config.Root != "" {
 		return err
 	}
-	fmt.Fprintf(cmd.Out, afterInstall, config.DefaultSocket, service.Manifests, service.Settings)
+	fmt.Fprintf(cmd.Out, afterInstall, service.Manifests, service.Settings)
 	return nil
 }
 
 const afterInstall = `
 The node is up. Root needs no token on its socket:
-  curl --unix-socket %s http://node/v1/node
-  kubelet images import app.tar
-To run a pod, post its manifest to /v1/manifests, or put it into %s.
+  nodal get nodes
+  nodal images import app.tar
+To run a pod: nodal apply -f pod.yaml, or put its manifest into %s. nodal help lists what there is more.
 Settings: %s. Log: journalctl -u kubelet.
 `
 

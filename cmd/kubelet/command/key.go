@@ -27,8 +27,7 @@ func runKey(args []string, c Console) int {
 	if err := flags.Parse(args); errors.Is(err, pflag.ErrHelp) {
 		return 0
 	} else if err != nil {
-		fmt.Fprintln(c.Err, "kubelet key:", err)
-		return 2
+		return misused(flags, c, err)
 	}
 	do, err := chooseKey(flags.Args())
 	if err != nil {

@@ -35,8 +35,7 @@ func runKubeconfig(args []string, c Console) int {
 	if err := flags.Parse(args); errors.Is(err, pflag.ErrHelp) {
 		return 0
 	} else if err != nil {
-		fmt.Fprintln(c.Err, "kubelet kubeconfig:", err)
-		return 2
+		return misused(flags, c, err)
 	}
 	if err := noMore(flags.Args()); err != nil {
 		return misused(flags, c, err)

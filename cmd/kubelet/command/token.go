@@ -48,8 +48,7 @@ func runToken(args []string, c Console) int {
 	if err := flags.Parse(args); errors.Is(err, pflag.ErrHelp) {
 		return 0
 	} else if err != nil {
-		fmt.Fprintln(c.Err, "kubelet token:", err)
-		return 2
+		return misused(flags, c, err)
 	}
 	do, err := cmd.choose(flags)
 	if err != nil {

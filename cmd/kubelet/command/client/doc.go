@@ -7,6 +7,8 @@
 //	logs                     prints what containers write
 //	exec, attach             connect with processes of containers
 //	port-forward, cp         lead to ports, and copy files
+//	top, timeline            show figures, and the steps of a pod
+//	completion               prints scripts for shells
 //	context                  keeps names of nodes and how to reach them
 //
 // All of them are clients of the node's public API over gRPC and use nothing else of the node, so they work on another

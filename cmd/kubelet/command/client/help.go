@@ -51,7 +51,7 @@ func help(verbs []Verb, words []string, c Console) int {
 			return unknownVerb(verbs, words[0], c)
 		}
 		if v.Raw != nil {
-			return v.Raw([]string{"--help"}, c)
+			return v.runRaw([]string{"--help"}, c)
 		}
 		v.usage(c.Out)
 		return 0

@@ -65,9 +65,22 @@ func Run(verbs []Verb, args []string, c Console) (code int, found bool) {
 		return unknownVerb(verbs, args[0], c), true
 	}
 	if v.Raw != nil {
-		return v.Raw(args[1:], c), true
+		return v.runRaw(args[1:], c), true
 	}
 	return v.run(args[1:], c), true
+}
+
+// runRaw runs a verb that parses for itself. Help that was asked for goes to standard output.
+func (v Verb) runRaw(args []string, c Console) int {
+	if len(args) != 1 || args[0] != "--help" && args[0] != "-h" {
+		return v.Raw(args, c)
+	}
+	c.Err = c.Out
+	code := v.Raw(args, c)
+	if v.Example != "" {
+		fmt.Fprintf(c.Out, "\nExample:\n%s\n", indented(v.Example))
+	}
+	return code
 }
 
 func verbNamed(verbs []Verb, name string) (Verb, bool) {
