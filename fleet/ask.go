@@ -113,6 +113,8 @@ const unknown = time.Duration(-1)
 
 // signs returns how long ago each present node has shown that it is.
 func (s *store) signs(ctx context.Context, found map[string]written) (map[string]time.Duration, error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	var mu sync.Mutex
 	var failed error
 	signs := map[string]time.Duration{}
@@ -134,7 +136,9 @@ func (s *store) signs(ctx context.Context, found map[string]written) (map[string
 			if present {
 				signs[name] = silence
 			}
-			failed = cmp.Or(failed, err)
+			if failed = cmp.Or(failed, err); failed != nil {
+				stop()
+			}
 			<-free
 		})
 	}

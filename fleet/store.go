@@ -25,6 +25,9 @@ import (
 // maxReply bounds a reply. A page takes less.
 const maxReply = 256 << 20
 
+// patience bounds a call: a server that takes longer may have lost the others.
+const patience = 20 * time.Second
+
 // page bounds the keys of a reply.
 const page = 100
 
@@ -92,7 +95,7 @@ func beyond(prefix string) []byte { return []byte(strings.TrimSuffix(prefix, "/"
 func (s *store) list(ctx context.Context, prefix string) (map[string]written, int64, error) {
 	found, next, revision := map[string]written{}, []byte(prefix), int64(0)
 	for {
-		reply, err := s.kv.Range(ctx, &etcdserverpb.RangeRequest{Key: next, RangeEnd: beyond(prefix), Revision: revision, Limit: page})
+		reply, err := s.page(ctx, &etcdserverpb.RangeRequest{Key: next, RangeEnd: beyond(prefix), Revision: revision, Limit: page})
 		if err != nil {
 			return nil, 0, fmt.Errorf("list %s in etcd: %w", prefix, err)
 		}
@@ -107,6 +110,12 @@ func (s *store) list(ctx context.Context, prefix string) (map[string]written, in
 			return found, revision, nil
 		}
 	}
+}
+
+func (s *store) page(ctx context.Context, r *etcdserverpb.RangeRequest) (*etcdserverpb.RangeResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return s.kv.Range(ctx, r)
 }
 
 // errCompacted means that etcd has dropped the next revision, or has not reached it. After a restore it would be silent
@@ -154,6 +163,8 @@ func (s *store) follow(ctx context.Context, prefix string, after int64, tell fun
 
 // put writes a value.
 func (s *store) put(ctx context.Context, key, value string) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	_, err := s.kv.Put(ctx, &etcdserverpb.PutRequest{Key: []byte(key), Value: []byte(value)})
 	if err != nil {
 		return fmt.Errorf("write %s to etcd: %w", key, err)
@@ -163,15 +174,14 @@ func (s *store) put(ctx context.Context, key, value string) error {
 
 // remove removes a key.
 func (s *store) remove(ctx context.Context, key string) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	_, err := s.kv.DeleteRange(ctx, &etcdserverpb.DeleteRangeRequest{Key: []byte(key)})
 	if err != nil {
 		return fmt.Errorf("remove %s from etcd: %w", key, err)
 	}
 	return nil
 }
-
-// patience bounds a call about a lease or a record.
-const patience = 10 * time.Second
 
 // grant makes a lease that lasts so long if it is not kept alive.
 func (s *store) grant(ctx context.Context, lasts time.Duration) (int64, error) {
@@ -204,6 +214,8 @@ func (s *store) keep(ctx context.Context, lease int64) (bool, error) {
 
 // silent returns how long ago a lease was kept alive. It reports false if the lease has ended.
 func (s *store) silent(ctx context.Context, lease int64) (time.Duration, bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	reply, err := s.lease.LeaseTimeToLive(ctx, &etcdserverpb.LeaseTimeToLiveRequest{ID: lease})
 	if err != nil {
 		return 0, false, fmt.Errorf("read a lease of etcd: %w", err)
