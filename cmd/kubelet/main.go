@@ -26,12 +26,15 @@ import (
 // version is stamped by the build.
 var version = "dev"
 
-func main() {
-	args := os.Args[1:]
-	if len(args) == 0 && filepath.Base(os.Args[0]) == service.Alias {
-		args = []string{"help"} // by its second name it is the command line, and no agent
+func main() { os.Exit(run(wordsOf(os.Args), os.Stdout, os.Stderr)) }
+
+// wordsOf returns the arguments of the process. Under its second name the program is the command line alone: without a
+// verb it shows the help and starts no agent.
+func wordsOf(args []string) []string {
+	if len(args) == 1 && filepath.Base(args[0]) == service.Alias {
+		return []string{"help"}
 	}
-	os.Exit(run(args, os.Stdout, os.Stderr))
+	return args[1:]
 }
 
 func run(args []string, stdout, stderr io.Writer) int {
