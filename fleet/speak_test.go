@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,6 +21,7 @@ type spoken struct {
 	etcdserverpb.KVClient
 	etcdserverpb.LeaseClient
 	etcdserverpb.Lease_LeaseKeepAliveClient
+	mu             sync.Mutex
 	away           bool
 	writes, pulses int
 	grants, ends   int64
@@ -29,6 +31,8 @@ type spoken struct {
 var errAway = errors.New("away")
 
 func (s *spoken) Txn(_ context.Context, r *etcdserverpb.TxnRequest, _ ...grpc.CallOption) (*etcdserverpb.TxnResponse, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.away {
 		return nil, errAway
 	}
@@ -41,6 +45,8 @@ func (s *spoken) Txn(_ context.Context, r *etcdserverpb.TxnRequest, _ ...grpc.Ca
 }
 
 func (s *spoken) LeaseGrant(context.Context, *etcdserverpb.LeaseGrantRequest, ...grpc.CallOption) (*etcdserverpb.LeaseGrantResponse, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.away {
 		return nil, errAway
 	}
@@ -49,6 +55,8 @@ func (s *spoken) LeaseGrant(context.Context, *etcdserverpb.LeaseGrantRequest, ..
 }
 
 func (s *spoken) LeaseKeepAlive(context.Context, ...grpc.CallOption) (etcdserverpb.Lease_LeaseKeepAliveClient, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.away {
 		return nil, errAway
 	}
@@ -59,10 +67,20 @@ func (s *spoken) LeaseKeepAlive(context.Context, ...grpc.CallOption) (etcdserver
 func (s *spoken) Send(*etcdserverpb.LeaseKeepAliveRequest) error { return nil }
 
 func (s *spoken) Recv() (*etcdserverpb.LeaseKeepAliveResponse, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.ends == s.grants {
 		return &etcdserverpb.LeaseKeepAliveResponse{}, nil
 	}
 	return &etcdserverpb.LeaseKeepAliveResponse{TTL: 90}, nil
+}
+
+// with lets a test look at etcd, or change it, between two calls of the fleet.
+func (s *spoken) with(do func()) {
+	synctest.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	do()
 }
 
 // speaking runs a fleet that speaks to an etcd.
@@ -86,19 +104,21 @@ func speaking(t *testing.T, do func(*fleet, *spoken)) {
 func TestANodeAtRestWritesNextToNothing(t *testing.T) {
 	speaking(t, func(f *fleet, etcd *spoken) {
 		time.Sleep(24 * time.Hour)
-		synctest.Wait()
-		if etcd.writes < 20 || etcd.writes > 30 || etcd.grants != 1 {
-			t.Errorf("in a day it wrote %d records and got %d leases, want about 24 and 1", etcd.writes, etcd.grants)
-		}
-		if perHour := etcd.pulses / 24; perHour < 100 || perHour > 150 {
-			t.Errorf("it showed that it is there %d times an hour, want about 130", perHour)
-		}
+		etcd.with(func() {
+			if etcd.writes < 20 || etcd.writes > 30 || etcd.grants != 1 {
+				t.Errorf("in a day it wrote %d records and got %d leases, want about 24 and 1", etcd.writes, etcd.grants)
+			}
+			if perHour := etcd.pulses / 24; perHour < 100 || perHour > 150 {
+				t.Errorf("it showed that it is there %d times an hour, want about 130", perHour)
+			}
+		})
 	})
 }
 
 func TestManyChangesAreFewRecords(t *testing.T) {
 	speaking(t, func(f *fleet, etcd *spoken) {
-		before := etcd.writes
+		before := 0
+		etcd.with(func() { before = etcd.writes })
 		for i := range int64(600) {
 			f.mu.Lock()
 			f.given = i + 1
@@ -107,29 +127,32 @@ func TestManyChangesAreFewRecords(t *testing.T) {
 			time.Sleep(100 * time.Millisecond)
 		}
 		time.Sleep(10 * time.Second)
-		synctest.Wait()
-		if got := etcd.writes - before; got < 2 || got > 14 || etcd.last.Given != 600 {
-			t.Errorf("a minute of changes made %d records, the last of revision %d", got, etcd.last.Given)
-		}
+		etcd.with(func() {
+			if got := etcd.writes - before; got < 2 || got > 14 || etcd.last.Given != 600 {
+				t.Errorf("a minute of changes made %d records, the last of revision %d", got, etcd.last.Given)
+			}
+		})
 	})
 }
 
 func TestANodeComesBackWithAnotherLease(t *testing.T) {
 	speaking(t, func(f *fleet, etcd *spoken) {
-		etcd.ends = 1
+		etcd.with(func() { etcd.ends = 1 })
 		time.Sleep(time.Minute)
-		synctest.Wait()
-		if etcd.grants != 2 || etcd.writes != 2 {
-			t.Errorf("after its lease has ended it has got %d leases and written %d records, want 2 and 2", etcd.grants, etcd.writes)
-		}
-		etcd.away = true
+		etcd.with(func() {
+			if etcd.grants != 2 || etcd.writes != 2 {
+				t.Errorf("after its lease has ended it has got %d leases and written %d records, want 2 and 2", etcd.grants, etcd.writes)
+			}
+			etcd.away = true
+		})
 		f.feel(health{fault: "ill"})
 		time.Sleep(time.Hour)
-		etcd.away, etcd.ends = false, 2
+		etcd.with(func() { etcd.away, etcd.ends = false, 2 })
 		time.Sleep(time.Minute)
-		synctest.Wait()
-		if !strings.Contains(etcd.last.Fault, "ill") || etcd.grants != 3 {
-			t.Errorf("a minute after etcd is back it has %+v and %d leases were got", etcd.last, etcd.grants)
-		}
+		etcd.with(func() {
+			if !strings.Contains(etcd.last.Fault, "ill") || etcd.grants != 3 {
+				t.Errorf("a minute after etcd is back it has %+v and %d leases were got", etcd.last, etcd.grants)
+			}
+		})
 	})
 }
