@@ -70,14 +70,17 @@ func (s *side) readEvents() map[string]told {
 	return all
 }
 
-// momentary reports whether an event depends on the moment at which a pod was deleted: while its container ran or was probed,
-// before it had restarted often, after the API server or upstream's kubelet had forgotten it.
+// momentary reports whether an event depends on the moment at which a pod came or was deleted: while its container ran or was
+// probed, before it had restarted often, after the API server or upstream's kubelet had forgotten it.
 func momentary(about string, e corev1.Event) bool {
 	switch {
 	case about == "crash" || about == "unwell":
 		return e.Reason == "Killing" || about == "unwell" && e.Reason == "BackOff"
 	case about == "redirected" && e.Reason == "Unhealthy", strings.Contains(e.Message, " probe errored "),
 		strings.HasSuffix(e.Message, "probe failed: the command ended with exit code 137"): // killed with its container
+		return true
+	case strings.Contains(e.Message, "no relationship found between node"), // the API server has yet to learn where the pod is
+		strings.Contains(e.Message, "cache: timed out waiting for the condition"): // which upstream's kubelet says so
 		return true
 	}
 	return strings.HasSuffix(e.Message, "not registered") || strings.HasSuffix(e.Message, fmt.Sprintf("pod %q not found", about))
