@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"nodal/test/claim"
+	"nodal/test/daemon"
 )
 
 func TestKubectlAppliesOnTheServersSide(t *testing.T) {
@@ -38,6 +39,7 @@ func TestKubectlAppliesOnTheServersSide(t *testing.T) {
 	a.does("", "get cm settings -o jsonpath={.data.color}", "red")
 	a.node.Kill()
 	a.node.Launch()
+	a.node.Await("the agent again", func(daemon.Pods) bool { return true }) // kubectl does not wait for it
 	a.fails(grey, "apply --server-side --field-manager=other -f -", `conflict with "kubectl": .data.color`)
 	a.does(grey, "apply --server-side --field-manager=other --force-conflicts -f -", "serverside-applied")
 	a.does("", "get cm settings -o jsonpath={.data.color}", "grey")
