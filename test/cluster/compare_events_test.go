@@ -79,6 +79,8 @@ func momentary(about string, e corev1.Event) bool {
 	case about == "redirected" && e.Reason == "Unhealthy", strings.Contains(e.Message, " probe errored "),
 		strings.HasSuffix(e.Message, "probe failed: the command ended with exit code 137"): // killed with its container
 		return true
+	case e.Message == `Pulling image "nodal.test/busybox:1"`: // the first of many pods that need it says so
+		return true
 	case strings.Contains(e.Message, "no relationship found between node"), // the API server has yet to learn where the pod is
 		strings.Contains(e.Message, "cache: timed out waiting for the condition"): // which upstream's kubelet says so
 		return true
