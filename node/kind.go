@@ -43,6 +43,7 @@ type Kind struct {
 	Name       ObjectKind
 	Version    string // of the API that the node stores: group and version
 	Plural     string // in paths, as Kubernetes has it
+	Short      string // kubectl's short name; empty if it has none
 	Namespaced bool
 	Record     string       // the field of a record on the disk that holds it; never changed
 	New        func() Value // an empty one
@@ -53,17 +54,17 @@ type Kind struct {
 // kinds is the table. A kind that is added here needs a reader in node/manifest, too.
 var kinds = []Kind{
 	{
-		Name: ConfigMap, Version: "v1", Plural: "configmaps", Namespaced: true, Record: "ConfigMap",
+		Name: ConfigMap, Version: "v1", Plural: "configmaps", Short: "cm", Namespaced: true, Record: "ConfigMap",
 		New: func() Value { return new(corev1.ConfigMap) },
 	}, {
 		Name: Secret, Version: "v1", Plural: "secrets", Namespaced: true, Record: "Secret",
 		New:  func() Value { return new(corev1.Secret) },
 		Hide: hideSecret, Fixed: []string{"type"},
 	}, {
-		Name: PersistentVolume, Version: "v1", Plural: "persistentvolumes", Record: "Volume",
+		Name: PersistentVolume, Version: "v1", Plural: "persistentvolumes", Short: "pv", Record: "Volume",
 		New: func() Value { return new(corev1.PersistentVolume) },
 	}, {
-		Name: PersistentVolumeClaim, Version: "v1", Plural: "persistentvolumeclaims", Namespaced: true, Record: "Claim",
+		Name: PersistentVolumeClaim, Version: "v1", Plural: "persistentvolumeclaims", Short: "pvc", Namespaced: true, Record: "Claim",
 		New: func() Value { return new(corev1.PersistentVolumeClaim) },
 	}, {
 		Name: RuntimeClass, Version: "node.k8s.io/v1", Plural: "runtimeclasses", Record: "Class",
@@ -73,11 +74,11 @@ var kinds = []Kind{
 		Name: ClusterTrustBundle, Version: "certificates.k8s.io/v1", Plural: "clustertrustbundles", Record: "Trust",
 		New: func() Value { return new(certificatesv1.ClusterTrustBundle) },
 	}, {
-		Name: PriorityClass, Version: "scheduling.k8s.io/v1", Plural: "priorityclasses", Record: "PriorityClass",
+		Name: PriorityClass, Version: "scheduling.k8s.io/v1", Plural: "priorityclasses", Short: "pc", Record: "PriorityClass",
 		New:   func() Value { return new(schedulingv1.PriorityClass) },
 		Fixed: []string{"value", "preemptionPolicy"},
 	}, {
-		Name: NetworkPolicy, Version: "networking.k8s.io/v1", Plural: "networkpolicies", Namespaced: true,
+		Name: NetworkPolicy, Version: "networking.k8s.io/v1", Plural: "networkpolicies", Short: "netpol", Namespaced: true,
 		Record: "NetworkPolicy", New: func() Value { return new(networkingv1.NetworkPolicy) },
 	}, {
 		Name: CSIDriverObject, Version: "storage.k8s.io/v1", Plural: "csidrivers", Record: "CSIDriver",

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"nodal/node/manifest/rules"
+	"nodal/node/spelling"
 )
 
 // foreign says why an object is not taken, and what to post in its place: the kind that
@@ -44,7 +45,7 @@ func (b *bundle) meantKind(kind string) string {
 		if len(kind) > longestName {
 			break
 		}
-		if d := distance(strings.ToLower(name), strings.ToLower(kind)); d < least {
+		if d := spelling.Distance(strings.ToLower(name), strings.ToLower(kind)); d < least {
 			nearest, least = name, d
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"nodal/node/spelling"
 )
 
 // longestName is longer than any field's.
@@ -26,7 +28,7 @@ func meant(t reflect.Type, path string) string {
 	}
 	nearest, least := "", 1+max(1, len(wrong)/3)
 	for _, name := range slices.Sorted(maps.Keys(jsonFields(element(t)))) {
-		if d := distance(strings.ToLower(name), strings.ToLower(wrong)); d < least {
+		if d := spelling.Distance(strings.ToLower(name), strings.ToLower(wrong)); d < least {
 			nearest, least = name, d
 		}
 	}
@@ -60,25 +62,4 @@ func jsonFields(t reflect.Type) map[string]reflect.Type {
 		}
 	}
 	return fields
-}
-
-// distance counts the letters to add, drop or change to get from a to b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		above := row[0] // left of and above the next cell
-		row[0] = i + 1
-		for j := range len(b) {
-			change := above
-			if a[i] != b[j] {
-				change++
-			}
-			above = row[j+1]
-			row[j+1] = min(change, above+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -86,7 +86,7 @@ func (s writer) proxy(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if rest == "" { // links of a page are relative to its directory
-		http.Redirect(w, r, base+"/"+query(r), http.StatusMovedPermanently)
+		http.Redirect(w, r, base+"/"+(&url.URL{RawQuery: r.URL.RawQuery}).String(), http.StatusMovedPermanently)
 		return
 	}
 	transport := &http.Transport{
@@ -123,13 +123,6 @@ func cutProxy(escaped string) (base, rest string) {
 	return base, strings.TrimPrefix(escaped, base)
 }
 
-func query(r *http.Request) string {
-	if r.URL.RawQuery == "" {
-		return ""
-	}
-	return "?" + r.URL.RawQuery
-}
-
 // ownHeaders are headers by which an answer would change what a browser keeps of the node.
 var ownHeaders = []string{"Set-Cookie", "Strict-Transport-Security", "Alt-Svc", "Clear-Site-Data", "Service-Worker-Allowed"}
 
@@ -147,8 +140,8 @@ func confine(reply *http.Response, base, host string) {
 	}
 	if at.Host == host || strings.HasPrefix(at.Path, "/") {
 		path := base + "/" + strings.TrimPrefix(at.EscapedPath(), "/")
-		inside := url.URL{RawQuery: at.RawQuery, Fragment: at.Fragment}
-		reply.Header.Set("Location", path+inside.String())
+		rest := url.URL{RawQuery: at.RawQuery, Fragment: at.Fragment}
+		reply.Header.Set("Location", path+rest.String())
 	}
 }
 

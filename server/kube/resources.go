@@ -20,8 +20,8 @@ type resource struct {
 	schema.GroupVersionKind
 	plural     string
 	singular   string
-	short      []string
-	categories []string
+	short      []string // as kubectl has them
+	categories []string // and these
 	namespaced bool
 	object     runtime.Object // an empty one, whose type has the fields
 	source     source
@@ -69,12 +69,6 @@ func rootOf(gv schema.GroupVersion) string {
 	return "/apis/" + gv.String()
 }
 
-// shortNames and categories are those of kubectl.
-var shortNames = map[string][]string{
-	"configmaps": {"cm"}, "persistentvolumes": {"pv"}, "persistentvolumeclaims": {"pvc"}, "priorityclasses": {"pc"},
-	"networkpolicies": {"netpol"},
-}
-
 // resources returns the table.
 func resources(c clients) []*resource {
 	all := []*resource{{
@@ -110,9 +104,13 @@ func resources(c clients) []*resource {
 		watch: nodev1.EventsService_WatchEvents_FullMethodName,
 	}}
 	for _, kind := range node.Kinds() {
+		var short []string
+		if kind.Short != "" {
+			short = []string{kind.Short}
+		}
 		all = append(all, &resource{
 			GroupVersionKind: kind.GroupVersionKind(), plural: kind.Plural, singular: strings.ToLower(string(kind.Name)),
-			short: shortNames[kind.Plural], namespaced: kind.Namespaced,
+			short: short, namespaced: kind.Namespaced,
 			object: kind.New(), source: objects{c, kind}, columns: columnsOf(kind.Name),
 			get: nodev1.ObjectsService_GetObject_FullMethodName, list: nodev1.ObjectsService_ListObjects_FullMethodName,
 			watch: nodev1.ObjectsService_WatchObjects_FullMethodName, put: nodev1.ManifestsService_Apply_FullMethodName,

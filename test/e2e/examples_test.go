@@ -1,11 +1,7 @@
 package e2e
 
 import (
-	"fmt"
-	"io"
 	"maps"
-	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,40 +32,15 @@ func examples(t *testing.T) map[string]string {
 	return all
 }
 
-// freePort returns a port of the machine that no process uses.
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
-}
-
-// pageAt returns what a web server answers.
-func pageAt(address string) (string, error) {
-	reply, err := http.Get(address)
-	if err != nil {
-		return "", err
-	}
-	defer reply.Body.Close()
-	text, err := io.ReadAll(reply.Body)
-	return string(text), err
-}
-
 func TestTheExamplesWork(t *testing.T) {
 	claim.Shows(t, "Pod lifecycle", "each example of docs/examples does what it says")
 	all := examples(t)
 	n := start(t, func(c *agent.Config) { c.Settings["staticPodPath"] = filepath.Join(c.Dir, "static") })
-	port := freePort(t)
 	page := func(name, want string) {
 		t.Helper()
-		p := n.waitRunning(name)
-		n.eventually(name+" to answer", func() bool {
-			got, err := pageAt("http://" + p.Status.PodIP + ":8080/")
-			return err == nil && strings.Contains(got, want)
-		})
+		if got := n.answer(n.waitRunning(name).Status.PodIP + ":8080"); !strings.Contains(got, want) {
+			t.Errorf("%s answers %q, want %q", name, got, want)
+		}
 	}
 	says := func(name, container, want string) {
 		t.Helper()
@@ -80,12 +51,11 @@ func TestTheExamplesWork(t *testing.T) {
 	for name, shows := range map[string]func(text string){
 		"web.yaml": func(text string) { n.apply(text); page("web", "hello from a pod") },
 		"published-port.yaml": func(text string) {
-			n.apply(strings.Replace(text, "hostPort: 8080", fmt.Sprint("hostPort: ", port), 1))
+			n.apply(strings.Replace(text, "hostPort: 8080", "hostPort: 18082", 1))
 			n.waitRunning("published")
-			n.eventually("the port of the machine to answer", func() bool {
-				got, err := pageAt(fmt.Sprintf("http://127.0.0.1:%d/", port))
-				return err == nil && strings.Contains(got, "hello from outside")
-			})
+			if got := n.answer("127.0.0.1:18082"); !strings.Contains(got, "hello from outside") {
+				t.Errorf("the port of the machine answers %q", got)
+			}
 		},
 		"settings.yaml": func(text string) {
 			n.apply(text)
@@ -134,15 +104,7 @@ func TestTheExamplesWork(t *testing.T) {
 			page("hardened", "10001")
 		},
 		// A node without a GPU says what is missing. TestPodsHaveAGPUWithoutItsPlugin has one.
-		"gpu.yaml": func(text string) {
-			if got := n.curl("/v1/manifests", "--data-binary", text); got.code == 200 {
-				n.wait("gpu", "the pod is refused", func(p *corev1.Pod) bool {
-					return p.Status.Phase == corev1.PodFailed && strings.Contains(p.Status.Message, "nvidia.com/gpu")
-				})
-			} else if !strings.Contains(got.body, "nvidia.com/gpu") {
-				t.Errorf("the node says %s", got)
-			}
-		},
+		"gpu.yaml": func(text string) { n.tryRefused(text, "unregistered device nvidia.com/gpu") },
 		"static-pod.yaml": func(text string) {
 			n.file("node/static/agent.yaml", text)
 			n.wait("agent-node-a", "the static pod runs", ready)

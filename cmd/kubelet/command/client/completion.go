@@ -209,7 +209,7 @@ func namesOfNode(k kind, s *session, namespace string) (all []string) {
 		return nil
 	}
 	for _, i := range items {
-		if plainName.MatchString(i.name) && !contains(all, i.name) {
+		if plainName.MatchString(i.name) && !slices.Contains(all, i.name) {
 			all = append(all, i.name)
 		}
 	}

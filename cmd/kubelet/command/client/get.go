@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -106,7 +107,7 @@ func (g *getting) run(ctx context.Context, s *session) error {
 		ask.namespace = ""
 	}
 	if g.watch {
-		wanted := func(i item) bool { return len(g.names) == 0 || contains(g.names, i.name) }
+		wanted := func(i item) bool { return len(g.names) == 0 || slices.Contains(g.names, i.name) }
 		return streamEnd(ctx, g.kind.watch(ctx, s, ask, func(change string, i item) error {
 			if change != synced && !wanted(i) {
 				return nil

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"nodal/node/spelling"
 )
 
 // synopsis shows a verb with its words.
@@ -104,7 +106,7 @@ func Nearest(flags *pflag.FlagSet, err error) error {
 func nearest(word string, names []string) (best string) {
 	least := max(1, min(2, len(word)/3)) + 1
 	for _, name := range names {
-		if d := distance(word, name); d < least {
+		if d := spelling.Distance(word, name); d < least {
 			best, least = name, d
 		}
 	}
@@ -117,29 +119,6 @@ func nearest(word string, names []string) (best string) {
 		}
 	}
 	return ""
-}
-
-// distance counts the characters to add, leave out, change or swap to make one word of the other.
-func distance(a, b string) int {
-	rows := make([][]int, len(a)+1)
-	for i := range rows {
-		rows[i] = make([]int, len(b)+1)
-		for j := range rows[i] {
-			if i == 0 || j == 0 {
-				rows[i][j] = i + j
-				continue
-			}
-			change := rows[i-1][j-1]
-			if a[i-1] != b[j-1] {
-				change++
-			}
-			rows[i][j] = min(change, rows[i-1][j]+1, rows[i][j-1]+1)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
-			}
-		}
-	}
-	return rows[len(a)][len(b)]
 }
 
 // orNone is for what may be empty.

@@ -15,7 +15,7 @@ import (
 // eventKind is the events. They have no name of their own: the one that get shows is that of their pod.
 func eventKind() kind {
 	return kind{
-		name: "events", namespaced: true, unlabelled: true, heads: []string{"AGE", "TYPE", "REASON", "COUNT", "MESSAGE"},
+		name: "events", aliases: []string{"event", "ev"}, namespaced: true, unlabelled: true, heads: []string{"AGE", "TYPE", "REASON", "COUNT", "MESSAGE"},
 		list: func(ctx context.Context, s *session, ask question) ([]item, error) {
 			return s.listEvents(ctx, ask.namespace, "")
 		},
@@ -46,25 +46,15 @@ func (s *session) watchEvents(ctx context.Context, namespace, pod string, each f
 	if err != nil {
 		return err
 	}
+	change := "KEPT"
 	stream, err := client.WatchEvents(ctx, &nodev1.WatchEventsRequest{Namespace: namespace, Name: pod})
-	if err != nil {
-		return err
-	}
-	for change := "KEPT"; ; {
-		m, err := stream.Recv()
-		if err != nil {
-			return ended(err)
-		}
+	return follow(stream, err, func(m *nodev1.WatchEventsResponse) error {
 		if m.GetEvent() == nil {
 			change = "NEW"
-			err = each(synced, item{})
-		} else {
-			err = each(change, eventItem(m.GetEvent()))
+			return each(synced, item{})
 		}
-		if err != nil {
-			return err
-		}
-	}
+		return each(change, eventItem(m.GetEvent()))
+	})
 }
 
 func eventItem(e *nodev1.Event) item {

@@ -24,7 +24,7 @@ func nodeKind() kind {
 		return nodeItem(reply), err
 	}
 	return kind{
-		name: "nodes", unlabelled: true,
+		name: "nodes", aliases: []string{"node", "no"}, unlabelled: true,
 		heads: []string{"STATUS", "PODS", "AGE", "VERSION", "RUNTIME"}, wide: []string{"ADDRESSES", "OS", "KERNEL"},
 		list: func(ctx context.Context, s *session, _ question) ([]item, error) {
 			one, err := get(ctx, s)
@@ -46,24 +46,15 @@ func watchNode(ctx context.Context, s *session, _ question, each func(string, it
 	if err != nil {
 		return err
 	}
+	change := "ADDED"
 	stream, err := client.WatchNode(ctx, &nodev1.WatchNodeRequest{})
-	if err != nil {
+	return follow(stream, err, func(m *nodev1.WatchNodeResponse) error {
+		err := each(change, nodeItem(m.GetNode()))
+		if err == nil && change == "ADDED" {
+			change, err = "MODIFIED", each(synced, item{})
+		}
 		return err
-	}
-	for change := "ADDED"; ; change = "MODIFIED" {
-		m, err := stream.Recv()
-		if err != nil {
-			return ended(err)
-		}
-		if err := each(change, nodeItem(m.GetNode())); err != nil {
-			return err
-		}
-		if change == "ADDED" {
-			if err := each(synced, item{}); err != nil {
-				return err
-			}
-		}
-	}
+	})
 }
 
 func nodeItem(n *nodev1.GetNodeResponse) item {

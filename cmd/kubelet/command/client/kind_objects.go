@@ -3,6 +3,7 @@ package client
 import (
 	"cmp"
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -17,8 +18,12 @@ import (
 // objectKind is a kind of objects. All of them share one service.
 func objectKind(k node.Kind) kind {
 	columns := columnsOf(k.Name)
+	aliases := append([]string{strings.ToLower(string(k.Name))}, moreNames[k.Name]...)
+	if k.Short != "" {
+		aliases = append(aliases, k.Short)
+	}
 	made := kind{
-		name: k.Plural, aliases: []string{strings.ToLower(string(k.Name))}, object: k.Name, namespaced: k.Namespaced,
+		name: k.Plural, aliases: aliases, object: k.Name, namespaced: k.Namespaced,
 		heads: columns.heads,
 	}
 	made.list = func(ctx context.Context, s *session, ask question) ([]item, error) {
@@ -29,7 +34,7 @@ func objectKind(k node.Kind) kind {
 		request := &nodev1.ListObjectsRequest{Kind: string(k.Name), Namespace: ask.namespace, LabelSelector: ask.selector, Values: ask.values}
 		reply, err := client.ListObjects(ctx, request)
 		if ask.values && status.Code(err) == codes.PermissionDenied {
-			s.note(noValues)
+			s.note(errNoValues)
 			request.Values = false
 			reply, err = client.ListObjects(ctx, request)
 		}
@@ -56,11 +61,7 @@ func objectKind(k node.Kind) kind {
 	return made
 }
 
-type plainError string
-
-func (e plainError) Error() string { return string(e) }
-
-const noValues = plainError("the values are left out: only an admin gets them")
+var errNoValues = errors.New("the values are left out: only an admin gets them")
 
 // columns are those of one kind of objects.
 type columns struct {
@@ -83,22 +84,12 @@ func (c columns) watch(ctx context.Context, s *session, kind string, ask questio
 	stream, err := client.WatchObjects(ctx, &nodev1.WatchObjectsRequest{
 		Kinds: []string{kind}, Namespace: ask.namespace, LabelSelector: ask.selector, Values: ask.values,
 	})
-	if err != nil {
-		return err
-	}
-	for {
-		m, err := stream.Recv()
-		if err != nil {
-			return ended(err)
+	return follow(stream, err, func(m *nodev1.WatchObjectsResponse) error {
+		if m.GetObject() == nil {
+			return each(changeOf(m.GetType()), item{})
 		}
-		var changed item
-		if m.GetObject() != nil {
-			changed = c.item(m.GetObject())
-		}
-		if err := each(changeOf(m.GetType()), changed); err != nil {
-			return err
-		}
-	}
+		return each(changeOf(m.GetType()), c.item(m.GetObject()))
+	})
 }
 
 // columnsOf returns the columns of a kind.

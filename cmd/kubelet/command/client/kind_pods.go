@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 	corev1 "k8s.io/api/core/v1"
@@ -21,7 +22,7 @@ import (
 
 func podKind() kind {
 	return kind{
-		name: "pods", namespaced: true,
+		name: "pods", aliases: []string{"pod", "po"}, namespaced: true,
 		heads: []string{"READY", "STATUS", "RESTARTS", "AGE", "MESSAGE"}, wide: []string{"IP", "SOURCE", "IMAGES"},
 		list: func(ctx context.Context, s *session, ask question) ([]item, error) {
 			pods, err := s.listPods(ctx, ask.namespace, ask.selector)
@@ -66,22 +67,24 @@ func watchPods(ctx context.Context, s *session, ask question, each func(string, 
 		return err
 	}
 	stream, err := client.WatchPods(ctx, &nodev1.WatchPodsRequest{Namespace: ask.namespace, LabelSelector: ask.selector})
-	if err != nil {
-		return err
-	}
-	for {
-		m, err := stream.Recv()
-		if err != nil {
+	return follow(stream, err, func(m *nodev1.WatchPodsResponse) error {
+		if m.GetPod() == nil {
+			return each(changeOf(m.GetType()), item{})
+		}
+		return each(changeOf(m.GetType()), podItem(m.GetPod()))
+	})
+}
+
+// follow passes on what a watch sends. A watch has no end of its own.
+func follow[M any](stream grpc.ServerStreamingClient[M], err error, each func(*M) error) error {
+	for err == nil {
+		var message *M
+		if message, err = stream.Recv(); err != nil {
 			return ended(err)
 		}
-		var changed item
-		if m.GetPod() != nil {
-			changed = podItem(m.GetPod())
-		}
-		if err := each(changeOf(m.GetType()), changed); err != nil {
-			return err
-		}
+		err = each(message)
 	}
+	return err
 }
 
 // ended turns the end of a stream that has none into an error.

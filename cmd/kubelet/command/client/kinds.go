@@ -10,8 +10,8 @@ import (
 
 // kind is a row of the table of things that get can show.
 type kind struct {
-	name       string // as people write it
-	aliases    []string
+	name       string          // as people write it
+	aliases    []string        // further names
 	object     node.ObjectKind // of the objects, if it is one of theirs
 	namespaced bool
 	unlabelled bool
@@ -46,17 +46,13 @@ func kinds() []kind {
 	return append(all, nodeKind(), eventKind())
 }
 
-// shortNames are further names of kinds.
-var shortNames = map[string][]string{
-	"pods": {"pod", "po"}, "configmaps": {"cm"}, "persistentvolumes": {"volumes", "volume", "pv"},
-	"persistentvolumeclaims": {"claims", "claim", "pvc"}, "nodes": {"node", "no"}, "events": {"event", "ev"},
-	"priorityclasses": {"pc"}, "networkpolicies": {"netpol"},
-}
+// moreNames are names of kinds that kubectl does not know.
+var moreNames = map[node.ObjectKind][]string{node.PersistentVolume: {"volumes", "volume"}, node.PersistentVolumeClaim: {"claims", "claim"}}
 
 func kindNamed(word string) (kind, bool) {
 	word = strings.ToLower(word)
 	for _, k := range kinds() {
-		if word == k.name || slices.Contains(k.aliases, word) || slices.Contains(shortNames[k.name], word) {
+		if word == k.name || slices.Contains(k.aliases, word) {
 			return k, true
 		}
 	}
@@ -67,12 +63,10 @@ func kindNamed(word string) (kind, bool) {
 func kindNames() (names []string) {
 	for _, k := range kinds() {
 		name := k.name
-		if short := shortNames[k.name]; len(short) > 0 {
-			name += " (" + strings.Join(short, ", ") + ")"
+		if len(k.aliases) > 0 {
+			name += " (" + strings.Join(k.aliases, ", ") + ")"
 		}
 		names = append(names, name)
 	}
 	return names
 }
-
-func contains(all []string, one string) bool { return slices.Contains(all, one) }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"google.golang.org/grpc/codes"
@@ -37,7 +38,7 @@ func (g *getting) printer(s *session) (*printer, error) {
 		if err := p.path.Parse(template); err != nil {
 			return nil, misuse("-o jsonpath=%s: %v", template, err)
 		}
-	case g.output != "" && !contains([]string{"wide", "json", "yaml", "name"}, g.output):
+	case g.output != "" && !slices.Contains([]string{"wide", "json", "yaml", "name"}, g.output):
 		return nil, misuse("-o %s: want wide, json, yaml, name or jsonpath=TEMPLATE", g.output)
 	}
 	p.table = &table{out: s.Out, wide: g.output == "wide", head: p.heads(g.watch)}
@@ -179,7 +180,7 @@ func (g *getting) missing(err error, name string) error {
 
 func (g *getting) kindWords() (all []string) {
 	for _, k := range kinds() {
-		all = append(append(all, k.name), shortNames[k.name]...)
+		all = append(append(all, k.name), k.aliases...)
 	}
 	return all
 }

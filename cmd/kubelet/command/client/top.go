@@ -36,9 +36,9 @@ func topVerb() Verb {
 					what = words[0]
 				}
 				switch {
-				case len(words) > 1 || !contains([]string{"pods", "pod", "node", "nodes"}, what):
+				case len(words) > 1 || !slices.Contains([]string{"pods", "pod", "node", "nodes"}, what):
 					return misuse("unexpected %q: want pods or node", words[len(words)-1])
-				case !contains([]string{"cpu", "memory", "name"}, t.sort):
+				case !slices.Contains([]string{"cpu", "memory", "name"}, t.sort):
 					return misuse("--sort-by %s: want cpu, memory or name", t.sort)
 				}
 				return t.run(ctx, s, what[0] == 'n')

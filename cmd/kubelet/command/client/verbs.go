@@ -2,5 +2,10 @@ package client
 
 // Verbs returns the verbs of the day, in the order in which help lists them.
 func Verbs() []Verb {
-	return []Verb{getVerb(), describeVerb(), eventsVerb(), applyVerb(), planVerb(), diffVerb(), deleteVerb(), restartVerb(), waitVerb(), logsVerb(), execVerb(), attachVerb(), forwardVerb(), cpVerb(), topVerb(), timelineVerb(), contextVerb(), completionVerb()}
+	return []Verb{
+		getVerb(), describeVerb(), eventsVerb(),
+		applyVerb(), planVerb(), diffVerb(), deleteVerb(), restartVerb(), waitVerb(),
+		logsVerb(), execVerb(), attachVerb(), forwardVerb(), cpVerb(),
+		topVerb(), timelineVerb(), contextVerb(), completionVerb(),
+	}
 }

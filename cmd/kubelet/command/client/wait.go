@@ -54,7 +54,7 @@ func (w *waiting) read(words []string) error {
 		return misuse("POD missing: want names of pods, or labels with -l")
 	case len(words) > 0 && w.selector != "":
 		return misuse("give names of pods or -l, not both")
-	case !contains([]string{"ready", "deleted", "succeeded"}, w.state):
+	case !slices.Contains([]string{"ready", "deleted", "succeeded"}, w.state):
 		return misuse("--for %s: want ready, deleted or succeeded", w.state)
 	}
 	for _, word := range words {
@@ -76,7 +76,7 @@ func (w *waiting) see(m *nodev1.WatchPodsResponse) (over bool, err error) {
 	switch {
 	case m.GetType() == nodev1.WatchType_WATCH_TYPE_SYNCED:
 		w.synced = true
-	case p == nil || len(w.names) > 0 && !contains(w.names, p.GetName()):
+	case p == nil || len(w.names) > 0 && !slices.Contains(w.names, p.GetName()):
 	case m.GetType() == nodev1.WatchType_WATCH_TYPE_DELETED || w.uid != "" && p.GetUid() != w.uid:
 		delete(w.pods, p.GetName())
 	default:
