@@ -10,11 +10,13 @@ import (
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/reflection"
 
+	"nodal"
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/server/dashboard"
 	"nodal/server/inproc"
 	"nodal/server/kubeletapi"
 	"nodal/server/listen"
+	"nodal/server/manual"
 	"nodal/server/method"
 	"nodal/server/rest"
 	"nodal/server/runs"
@@ -80,8 +82,9 @@ func New(cfg Config) (*Server, error) {
 func (s *Server) listeners(cfg Config, r router, calls http.Handler) {
 	page, refused := dashboard.New(web.Files()), http.HandlerFunc(unauthorized)
 	signIn := dashboard.Sessions(cfg.Front.Auth, cfg.Front.Reach, cfg.Front.Limits.body(), refused)
-	s.full = sameOrigin(page.Front(signIn, cfg.Front.Auth.HTTP(r.serve(method.Full), refused)))
-	s.readOnly = localHost(page.Front(asViewer(dashboard.ReadOnlySession()), asViewer(r.serve(method.ReadOnly))))
+	documents := manual.New(nodal.Documents)
+	s.full = sameOrigin(documents.Front(page.Front(signIn, cfg.Front.Auth.HTTP(r.serve(method.Full), refused))))
+	s.readOnly = localHost(documents.Front(page.Front(asViewer(dashboard.ReadOnlySession()), asViewer(r.serve(method.ReadOnly)))))
 	s.healthz = localHost(asViewer(r.serve(method.Health)))
 	s.fallback = cfg.Front.Auth.Calls(calls, http.HandlerFunc(unauthenticatedCall))
 }

@@ -93,6 +93,10 @@ func TestTheDashboardIsBesideTheAPI(t *testing.T) {
 		want         int
 		text         string
 	}{
+		{"anybody may have the documents", n.server.HTTP(), "GET", "/docs/cli", nil, 200, "The command line"},
+		{"nobody posts to them", n.server.HTTP(), "POST", "/docs/cli", nil, 405, ""},
+		{"the read-only port has them", n.server.ReadOnly(), "GET", "/docs/cli", nil, 200, "The command line"},
+		{"the health port does not", n.server.Healthz(), "GET", "/docs/cli", nil, 404, ""},
 		{"anybody may have the page", n.server.HTTP(), "GET", "/ui/", nil, 200, "<html"},
 		{"nobody posts to it", n.server.HTTP(), "POST", "/ui/", nil, 405, ""},
 		{"a browser at the top is led there", n.server.HTTP(), "GET", "/", []string{"Accept", "text/html,*/*"}, 303, ""},

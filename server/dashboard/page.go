@@ -2,8 +2,6 @@ package dashboard
 
 import (
 	"compress/gzip"
-	"crypto/sha256"
-	"encoding/base64"
 	"io"
 	"io/fs"
 	"net/http"
@@ -59,59 +57,32 @@ func wantsPage(r *http.Request) bool {
 }
 
 func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		w.Header().Set("Allow", "GET")
-		wire.WriteText(w, http.StatusMethodNotAllowed, "405: Method Not Allowed")
+	if !wire.ReadsOnly(w, r) {
 		return
 	}
-	name := path.Clean(strings.TrimPrefix(r.URL.Path, root))
-	header := w.Header()
-	header.Set("X-Content-Type-Options", "nosniff")
-	header.Set("Content-Security-Policy", policy)
-	header.Set("Referrer-Policy", "no-referrer")
-	header.Set("Cross-Origin-Opener-Policy", "same-origin")
-	header.Set("Cross-Origin-Resource-Policy", "same-origin")
+	name, cache := path.Clean(strings.TrimPrefix(r.URL.Path, root)), "no-cache"
 	switch {
 	case strings.HasPrefix(name, assets):
-		header.Set("Cache-Control", "public, max-age=31536000, immutable")
-	case path.Ext(name) != "":
-		header.Set("Cache-Control", "no-cache")
-	default:
+		cache = "public, max-age=31536000, immutable"
+	case path.Ext(name) == "":
 		name = p.page // the page reads the path itself
-		header.Set("Cache-Control", "no-cache")
 	}
-	p.send(w, r, name)
+	p.send(w, r, name, cache)
 }
 
 // send prefers the compressed form. If there is no file it sends the page, since the name of a
 // pod in a path may contain a dot.
-func (p *Page) send(w http.ResponseWriter, r *http.Request, name string) {
+func (p *Page) send(w http.ResponseWriter, r *http.Request, name, cache string) {
 	data, encoding, ok := p.find(name, r.Header.Get("Accept-Encoding"))
 	if !ok && !strings.HasPrefix(name, assets) {
 		name = p.page
 		data, encoding, ok = p.find(name, r.Header.Get("Accept-Encoding"))
 	}
 	if !ok {
-		w.Header().Del("Cache-Control")
-		wire.WriteText(w, http.StatusNotFound, "404: Page Not Found")
+		wire.WriteFile(w, r, wire.File{Code: http.StatusNotFound, Type: "text/plain; charset=utf-8", Policy: policy, Body: []byte("404: Page Not Found")})
 		return
 	}
-	header := w.Header()
-	header.Set("Content-Type", contentType(name))
-	header.Add("Vary", "Accept-Encoding")
-	if encoding != "" {
-		header.Set("Content-Encoding", encoding)
-	}
-	sum := sha256.Sum256(data)
-	tag := `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`
-	header.Set("ETag", tag)
-	if r.Header.Get("If-None-Match") == tag {
-		w.WriteHeader(http.StatusNotModified)
-		return
-	}
-	if r.Method == http.MethodGet {
-		_, _ = w.Write(data) // a client that is gone gets no error
-	}
+	wire.WriteFile(w, r, wire.File{Type: contentType(name), Encoding: encoding, Policy: policy, Cache: cache, Body: data})
 }
 
 // contentType returns the type of a file, independent of the machine's /etc/mime.types.

@@ -48,6 +48,7 @@ func TestTheDashboardInABrowser(t *testing.T) {
 		"the dashboard shows what a container prints, and runs none of it",
 		"an action on a pod in the dashboard never reaches a successor of the same name",
 		"five hundred pods scroll in the dashboard, and on a common machine the work for a frame fits into a sixtieth of a second",
+		"the documents are a click away from the dashboard, have a search, and fit a phone",
 		"the dashboard fits a phone, and offers each role only what it may do",
 		"the read-only port has the dashboard as a view, which polls")
 	if *screenshots != "" {

@@ -280,6 +280,29 @@ await story(async ({ context, page, origin, step }) => {
     await page.unroute("**/v1/pods:watch*");
   });
 
+  await step("the documents are a click away, and have a search", async () => {
+    await goTo("", "node-a");
+    await page.getByRole("link", { name: "Docs" }).click();
+    await page.getByRole("heading", { name: "Nodal", level: 1 }).waitFor();
+    const search = page.getByRole("searchbox", { name: "Search the documents" });
+    await search.fill("port-forward");
+    await search.press("Enter");
+    await page.getByRole("link", { name: "The command line › Logs, commands, ports and files" }).click();
+    await page.getByRole("heading", { name: "Logs, commands, ports and files" }).waitFor();
+    for (const colorScheme of ["dark", "light"]) {
+      await page.emulateMedia({ colorScheme });
+      await accessible(page, `a document, ${colorScheme}`, ["light"]); // documents follow the system, not the dashboard's switch
+    }
+    await page.setViewportSize({ width: 390, height: 780 });
+    const sizes = () => page.evaluate(() => ({ wide: document.documentElement.scrollWidth, screen: document.documentElement.clientWidth }));
+    await eventually("a document is too wide for a phone", sizes, ({ wide, screen }) => wide <= screen);
+    await page.getByRole("link", { name: "Pages" }).click();
+    await page.getByRole("link", { name: "Benchmarks" }).click();
+    await page.getByRole("heading", { name: "Benchmarks", level: 1 }).waitFor();
+    await eventually("a document of wide tables is too wide for a phone", sizes, ({ wide, screen }) => wide <= screen);
+    await page.setViewportSize({ width: 1360, height: 850 });
+  });
+
   await step("the read-only port has a view that polls", async () => {
     const watched = [];
     page.on("request", (request) => /:watch/.test(request.url()) && request.url().startsWith(VIEW) && watched.push(request.url()));

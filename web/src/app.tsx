@@ -105,6 +105,7 @@ function Header() {
             Apply
           </a>
         )}
+        <a href="/docs/">Docs</a>
       </nav>
       <div class="top-right">
         <LinkState />
