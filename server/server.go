@@ -12,6 +12,7 @@ import (
 
 	"nodal"
 	nodev1 "nodal/api/gen/node/v1"
+	"nodal/openapi"
 	"nodal/server/dashboard"
 	"nodal/server/inproc"
 	"nodal/server/kubeletapi"
@@ -82,7 +83,7 @@ func New(cfg Config) (*Server, error) {
 func (s *Server) listeners(cfg Config, r router, calls http.Handler) {
 	page, refused := dashboard.New(web.Files()), http.HandlerFunc(unauthorized)
 	signIn := dashboard.Sessions(cfg.Front.Auth, cfg.Front.Reach, cfg.Front.Limits.body(), refused)
-	documents := manual.New(nodal.Documents)
+	documents := manual.New(nodal.Documents, openapi.Document)
 	s.full = sameOrigin(documents.Front(page.Front(signIn, cfg.Front.Auth.HTTP(r.serve(method.Full), refused))))
 	s.readOnly = localHost(documents.Front(page.Front(asViewer(dashboard.ReadOnlySession()), asViewer(r.serve(method.ReadOnly)))))
 	s.healthz = localHost(asViewer(r.serve(method.Health)))

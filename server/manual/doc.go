@@ -4,6 +4,8 @@
 //	shelf.go    the pages, their addresses, titles and order
 //	render.go   Markdown to HTML
 //	link.go     links between documents to links between pages
+//	api.go      the OpenAPI document
+//	reference.go its calls and types as pages
 //	search.go   the sections that hold the words of a search
 //	frame.go    the HTML around each of them
 //	style.css   their looks: light and dark, wide and narrow, without a script

@@ -28,13 +28,14 @@ var style string
 // Manual serves the documents.
 type Manual struct {
 	files fs.FS
-	pages func() (shelf, error) // they are listed when a caller first asks
-	alone sync.Mutex            // held while a page is made
+	api   func() ([]byte, error) // the OpenAPI document
+	pages func() (shelf, error)  // they are listed when a caller first asks
+	alone sync.Mutex             // held while a page is made
 }
 
-// New returns the manual of documents.
-func New(files fs.FS) *Manual {
-	return &Manual{files: files, pages: sync.OnceValues(func() (shelf, error) { return newShelf(files) })}
+// New returns the manual of documents, and of the API that an OpenAPI document describes.
+func New(files fs.FS, api func() ([]byte, error)) *Manual {
+	return &Manual{files: files, api: api, pages: sync.OnceValues(func() (shelf, error) { return newShelf(files) })}
 }
 
 // Front serves the documents without authentication, and passes other requests to next.
@@ -92,39 +93,81 @@ func (m *Manual) file(pages shelf, r *http.Request) (wire.File, error) {
 	return file, nil
 }
 
+// plainFile makes what is at the path of a request.
 func (m *Manual) plainFile(pages shelf, r *http.Request) (wire.File, error) {
 	file := wire.File{Type: "text/html; charset=utf-8", Policy: policy, Cache: "no-cache"}
-	shown := view{address: r.URL.Path}
 	p, known := pages.at(r.URL.Path)
 	switch {
 	case r.URL.Path == stylePath:
 		file.Type, file.Body = "text/css; charset=utf-8", []byte(style)
 		return file, nil
-	case r.URL.Path == searchPath:
-		shown.query = r.URL.Query().Get("q")
-		words := wordsOf(shown.query)
-		all, err := search(m.files, pages, words)
-		if err != nil {
-			return file, err
-		}
-		shown.title, shown.body = "Search", answer(shown.query, words, all)
-	case !known:
+	case known && p.isText():
+		source, err := fs.ReadFile(m.files, p.source)
+		file.Type, file.Body = "text/plain; charset=utf-8", source
+		return file, err
+	}
+	shown, found, err := m.view(pages, r)
+	if err != nil {
+		return file, err
+	}
+	if !found {
 		file.Code, shown.title = http.StatusNotFound, "No such page"
 		shown.body = "<h1>There is no such page</h1>\n<p>Search for it above, or choose one from the list.</p>\n"
-	default:
-		source, err := fs.ReadFile(m.files, p.source)
-		if err != nil {
-			return file, fmt.Errorf("read %s: %w", p.source, err)
-		}
-		if p.isText() {
-			file.Type, file.Body = "text/plain; charset=utf-8", source
-			return file, nil
-		}
-		shown.title = p.title
-		if shown.body, shown.sections, err = render(pages, p, source); err != nil {
-			return file, err
-		}
 	}
 	file.Body = []byte(framed(shown, pages.menu()))
 	return file, nil
+}
+
+// view makes what a page shows. It reports false if there is no such page.
+func (m *Manual) view(pages shelf, r *http.Request) (shown view, found bool, err error) {
+	shown.address = r.URL.Path
+	if name, ok := strings.CutPrefix(r.URL.Path, reference.address); ok {
+		return m.reference(shown, strings.TrimPrefix(name, "/"))
+	}
+	if r.URL.Path == searchPath {
+		shown.title, shown.query = "Search", r.URL.Query().Get("q")
+		shown.body, err = m.answer(pages, shown.query)
+		return shown, true, err
+	}
+	p, known := pages.at(r.URL.Path)
+	if !known {
+		return shown, false, nil
+	}
+	source, err := fs.ReadFile(m.files, p.source)
+	if err != nil {
+		return shown, false, fmt.Errorf("read %s: %w", p.source, err)
+	}
+	shown.title = p.title
+	shown.body, shown.sections, err = render(pages, p, source)
+	return shown, true, err
+}
+
+// answer searches the documents and the API.
+func (m *Manual) answer(pages shelf, query string) (string, error) {
+	words := wordsOf(query)
+	if len(words) == 0 {
+		return answer(query, words, nil), nil
+	}
+	api, err := readAPI(m.api)
+	if err != nil {
+		return "", err
+	}
+	all, err := search(m.files, pages, api.sections(), words)
+	return answer(query, words, all), err
+}
+
+// reference shows all calls of the API, or one type.
+func (m *Manual) reference(shown view, name string) (view, bool, error) {
+	api, err := readAPI(m.api)
+	if err != nil {
+		return shown, false, err
+	}
+	shown.address, shown.title = reference.address, reference.title
+	if name == "" {
+		shown.body, shown.sections = api.calls()
+		return shown, true, nil
+	}
+	of, known := api.Components.Schemas[name]
+	shown.title, shown.body = shortName(name), of.page(name)
+	return shown, known, nil
 }

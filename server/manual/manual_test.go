@@ -14,6 +14,7 @@ import (
 	"testing/fstest"
 
 	"nodal"
+	"nodal/openapi"
 )
 
 // get asks the manual of the repository's own documents.
@@ -43,11 +44,22 @@ var (
 )
 
 func TestEveryPageAnswersAndEveryLinkResolves(t *testing.T) {
-	m, pages := New(nodal.Documents), pagesOf(t, nodal.Documents)
+	m, pages := New(nodal.Documents, openapi.Document), pagesOf(t, nodal.Documents)
 	if len(pages) < 80 {
 		t.Fatalf("there are %d documents, want all of docs", len(pages))
 	}
-	anchors, links := map[string]bool{}, map[string][]string{}
+	api, err := readAPI(openapi.Document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages = append(pages, page{source: "api.md", address: reference.address})
+	anchors, links := map[string]bool{"/openapi.json": true}, map[string][]string{}
+	for name, of := range api.Components.Schemas {
+		anchors[reference.address+"/"+name] = true
+		for _, href := range hrefs.FindAllStringSubmatch(of.page(name), -1) {
+			links[name] = append(links[name], href[1])
+		}
+	}
 	for _, p := range pages {
 		got := get(t, m, p.address)
 		if got.Code != 200 {
@@ -101,7 +113,7 @@ func TestDocumentsLinkToNothingThatGoesUnseen(t *testing.T) {
 }
 
 func TestAddresses(t *testing.T) {
-	m := New(nodal.Documents)
+	m := New(nodal.Documents, openapi.Document)
 	cases := []struct {
 		path string
 		code int
@@ -117,6 +129,9 @@ func TestAddresses(t *testing.T) {
 		{"/docs/decisions/", 200, "/docs/decisions/0001-one-loop"},
 		{"/docs/examples/web.yaml", 200, "kind: Pod"},
 		{"/docs/style.css", 200, "color-scheme: dark"},
+		{"/docs/openapi", 200, "id=\"PodsService_GetPod\""},
+		{"/docs/openapi/node.v1.GetPodResponse", 200, "href=\"/docs/openapi/node.v1.Pod\""},
+		{"/docs/openapi/node.v1.Nothing", 404, "no such page"},
 		{"/docs/nothing", 404, "no such page"},
 		{"/docs/../etc/passwd", 404, "no such page"},
 		{"/docs/%2e%2e/server.go", 404, "no such page"},
@@ -135,9 +150,9 @@ func TestAddresses(t *testing.T) {
 }
 
 func TestASearchFindsSections(t *testing.T) {
-	m := New(nodal.Documents)
+	m := New(nodal.Documents, openapi.Document)
 	anchors := map[string]bool{}
-	for _, query := range []string{"port-forward", "exit codes", "hostPort", "TOKEN expires", "seccomp", "postgres"} {
+	for _, query := range []string{"port-forward", "exit codes", "hostPort", "TOKEN expires", "seccomp", "postgres", "gracePeriodSeconds"} {
 		got := get(t, m, searchPath+"?q="+url.QueryEscape(query)).Body.String()
 		main, _, _ := strings.Cut(got, "</main>")
 		_, main, _ = strings.Cut(main, "<main")
@@ -164,9 +179,11 @@ func TestASearchFindsSections(t *testing.T) {
 }
 
 func TestTheTextOfASearchIsNeverHTML(t *testing.T) {
-	m := New(fstest.MapFS{"README.md": {Data: []byte("# Nodal\n\nA `<script>alert(1)</script>` & more \"><img src=x onerror=a> here.\n<script>alert(2)</script>\n")}})
+	readme := "# Nodal\n\nA `<script>alert(1)</script>` & more \"><img src=x onerror=a> here.\n<script>alert(2)</script>\n"
+	api := `{"tags":[{"name":"<b>"}],"paths":{"/<b>":{"get":{"operationId":"<b>","summary":"<script>","tags":["<b>"]}}}}`
+	m := New(fstest.MapFS{"README.md": {Data: []byte(readme)}}, func() ([]byte, error) { return []byte(api), nil })
 	for _, query := range []string{`<script>`, `"><img src=x onerror=a>`, `&`, `'"<>`, "\x00<b>", "\xff<i>", `</title><script>alert(3)</script>`} {
-		for _, path := range []string{searchPath + "?q=" + url.QueryEscape(query), "/docs/"} {
+		for _, path := range []string{searchPath + "?q=" + url.QueryEscape(query), "/docs/", "/docs/openapi"} {
 			got := get(t, m, path).Body.String()
 			for _, tag := range []string{"<script", "<img", "<b>", "<i>"} {
 				if strings.Contains(got, tag) {
@@ -181,7 +198,7 @@ func TestTheTextOfASearchIsNeverHTML(t *testing.T) {
 }
 
 func TestPagesAreForReadingAlone(t *testing.T) {
-	m := New(nodal.Documents)
+	m := New(nodal.Documents, openapi.Document)
 	got := get(t, m, "/docs/volumes")
 	if policy := got.Header().Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'none'") || strings.Contains(policy, "script-src") || strings.Contains(policy, "unsafe") {
 		t.Errorf("policy: got %q", policy)
@@ -212,7 +229,7 @@ func TestTheMenuHasTheOrderOfTheReadme(t *testing.T) {
 	for _, p := range pagesOf(t, nodal.Documents).menu() {
 		got = append(got, p.address)
 	}
-	if start := strings.Join(got[:4], " "); start != "/docs/ /docs/api /docs/cli /docs/kubectl" {
+	if start := strings.Join(got[:4], " "); start != "/docs/ /docs/api /docs/openapi /docs/cli" {
 		t.Errorf("the menu begins with %s", start)
 	}
 	if last := got[len(got)-1]; last != "/docs/decisions/" {

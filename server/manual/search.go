@@ -44,18 +44,22 @@ func wordsOf(query string) []string {
 }
 
 // search returns the sections with all words, the best first.
-func search(files fs.FS, pages shelf, words []string) (all []found, err error) {
-	for _, p := range pages {
-		source, err := fs.ReadFile(files, p.source)
-		if err != nil {
-			return nil, fmt.Errorf("search %s: %w", p.source, err)
-		}
-		for _, s := range split(p, string(source)) {
+func search(files fs.FS, pages shelf, api []section, words []string) (all []found, err error) {
+	look := func(sections []section) {
+		for _, s := range sections {
 			if score := s.score(words); score > 0 {
 				all = append(all, found{s, score})
 			}
 		}
 	}
+	for _, p := range pages {
+		source, err := fs.ReadFile(files, p.source)
+		if err != nil {
+			return nil, fmt.Errorf("search %s: %w", p.source, err)
+		}
+		look(split(p, string(source)))
+	}
+	look(api)
 	slices.SortStableFunc(all, func(a, b found) int { return cmp.Compare(b.score, a.score) })
 	return all, nil
 }

@@ -147,11 +147,15 @@ func (s shelf) of(source string) (page, bool) {
 	return s[i], true
 }
 
-// menu returns the pages that the menu shows. Decisions and examples have a page that lists them.
+// menu returns the pages that the menu shows: the reference comes after the page of the API, and decisions and examples
+// have a page that lists them.
 func (s shelf) menu() (shown shelf) {
 	for _, p := range s {
 		if !p.isText() && (!strings.HasPrefix(p.source, decisions) || p.source == decisions+front) {
 			shown = append(shown, p)
+		}
+		if p.source == "docs/API.md" {
+			shown = append(shown, reference)
 		}
 	}
 	return shown

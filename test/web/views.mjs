@@ -289,6 +289,12 @@ await story(async ({ context, page, origin, step }) => {
     await search.press("Enter");
     await page.getByRole("link", { name: "The command line › Logs, commands, ports and files" }).click();
     await page.getByRole("heading", { name: "Logs, commands, ports and files" }).waitFor();
+    await page.getByRole("link", { name: "Reference of the API" }).click();
+    await page.locator("#PodsService_GetPod summary").click();
+    await page.getByRole("link", { name: "GetPodResponse" }).click();
+    await page.getByRole("heading", { name: "GetPodResponse" }).waitFor();
+    await page.goBack();
+    await page.goBack();
     for (const colorScheme of ["dark", "light"]) {
       await page.emulateMedia({ colorScheme });
       await accessible(page, `a document, ${colorScheme}`, ["light"]); // documents follow the system, not the dashboard's switch
