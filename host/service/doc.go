@@ -7,6 +7,7 @@
 //
 //	Install ─▶ /usr/local/bin/kubelet             a copy of the program
 //	        ─▶ /usr/local/bin/nodal               a link to it, unless something else is there
+//	        ─▶ /usr/local/share/man/man1/         its manual pages, unless others are there
 //	        ─▶ /etc/nodal/config.yaml             the owner's from then on
 //	        ─▶ /etc/systemd/system/kubelet.service
 //	        ─▶ systemctl restart

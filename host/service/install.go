@@ -30,6 +30,7 @@ const (
 	unitName    = "kubelet.service"
 	unitDir     = "/etc/systemd/system"
 	wantsDir    = unitDir + "/multi-user.target.wants"
+	manDir      = "/usr/local/share/man/man1"
 )
 
 // Config says what to install and where.
@@ -40,6 +41,9 @@ type Config struct {
 	// Clean removes the node that runs here. A purge runs it before it removes the program and its settings, so that it
 	// can be tried again.
 	Clean Step
+	// Pages are the manual pages, by the names of their files. Each begins with Mark, as nothing of others does.
+	Pages map[string]string
+	Mark  string
 }
 
 // Install lists the steps after which the machine runs the agent, now and after each boot.
@@ -54,6 +58,7 @@ func (c Config) steps() []Step {
 	steps := []Step{
 		copyFile{c.Program, c.path(Program)},
 		alias{c.path(filepath.Dir(Program), Alias), filepath.Base(Program)},
+		writePages{c.path(manDir), c.Pages, c.Mark},
 		makeDir{c.path(Manifests)},
 		writeFile{c.path(Settings), settings, true},
 		writeFile{c.path(unitDir, unitName), unit, false},
@@ -82,7 +87,7 @@ func (c Config) back(purge bool) []Step {
 		steps = append(steps, run{"systemctl", "stop", unitName})
 	}
 	steps = append(steps, remove{c.path(wantsDir, unitName)}, remove{c.path(unitDir, unitName)},
-		removeAlias{c.path(filepath.Dir(Program), Alias), filepath.Base(Program)})
+		removeAlias{c.path(filepath.Dir(Program), Alias), filepath.Base(Program)}, removePages{c.path(manDir), c.Mark})
 	if c.live() {
 		steps = append(steps, run{"systemctl", "daemon-reload"})
 	}

@@ -19,6 +19,8 @@ func TestInstallWritesTheProgramUnitAndSettings(t *testing.T) {
 		"etc/systemd/system/multi-user.target.wants/kubelet.service": "-> /etc/systemd/system/kubelet.service",
 		"usr/local/bin/kubelet":                                      c.content(t, c.Program),
 		"usr/local/bin/nodal":                                        "-> kubelet",
+		"usr/local/share/man/man1/kubelet.1":                         mark + "all",
+		"usr/local/share/man/man1/kubelet-get.1":                     mark + "one",
 	}
 	c.wantFiles(t, want)
 	if info, err := os.Stat(c.path(Program)); err != nil || info.Mode().Perm() != 0o755 {
@@ -64,6 +66,19 @@ func TestAnotherProgramKeepsTheSecondName(t *testing.T) {
 	c.install(t)
 	c.do(t, c.back(true))
 	c.wantFiles(t, map[string]string{"usr/local/bin/nodal": "theirs"})
+}
+
+func TestManualPagesOfOthersStay(t *testing.T) {
+	c := machine(t)
+	c.write(t, "/usr/local/share/man/man1/kubelet.1", "theirs")
+	c.write(t, "/usr/local/share/man/man1/kubelet-gone.1", mark+"of an older version")
+	c.write(t, "/usr/local/share/man/man1/ours.7", mark+"in another section")
+	c.install(t)
+	if got := c.content(t, c.path(manDir, "kubelet.1")); got != "theirs" {
+		t.Errorf("a page of another program is %q now", got)
+	}
+	c.do(t, c.back(true))
+	c.wantFiles(t, map[string]string{"usr/local/share/man/man1/kubelet.1": "theirs", "usr/local/share/man/man1/ours.7": mark + "in another section"})
 }
 
 func TestAPurgeLeavesProgramAndSettingsForAnotherTry(t *testing.T) {
@@ -117,6 +132,7 @@ func TestInstallStartsTheAgentOnARunningMachine(t *testing.T) {
 	want := []string{
 		"copy /tmp/kubelet to /usr/local/bin/kubelet",
 		"link /usr/local/bin/nodal to kubelet, unless something else is there",
+		"write 0 manual pages to /usr/local/share/man/man1, unless others are there",
 		"make /etc/nodal/manifests",
 		"write /etc/nodal/config.yaml, unless it is there",
 		"write /etc/systemd/system/kubelet.service",
@@ -148,12 +164,15 @@ type failing struct{}
 
 func (failing) Read([]byte) (int, error) { return 0, errBroken }
 
+const mark = "a mark\n"
+
 // prepared is a directory that stands for a machine.
 type prepared struct{ Config }
 
 func machine(t *testing.T) prepared {
 	t.Helper()
-	return prepared{Config{Program: "/proc/self/exe", Root: t.TempDir()}}
+	pages := map[string]string{"kubelet.1": mark + "all", "kubelet-get.1": mark + "one"}
+	return prepared{Config{Program: "/proc/self/exe", Root: t.TempDir(), Pages: pages, Mark: mark}}
 }
 
 // install takes the steps without a look at the machine: the program in these

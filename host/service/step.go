@@ -21,7 +21,7 @@ type Step interface {
 	Do(context.Context) error
 }
 
-var _ = []Step{makeDir{}, copyFile{}, writeFile{}, link{}, alias{}, removeAlias{}, remove{}, run{}}
+var _ = []Step{makeDir{}, copyFile{}, writeFile{}, link{}, alias{}, removeAlias{}, writePages{}, removePages{}, remove{}, run{}}
 
 type makeDir struct{ path string }
 

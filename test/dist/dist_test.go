@@ -83,6 +83,9 @@ func TestTheUnitIsTheOneThatInstallWrites(t *testing.T) {
 		t.Error("it installs another program than itself")
 	}
 	wantValid(t, unit, installed)
+	if page := read(t, filepath.Join(root, "usr/local/share/man/man1/kubelet-get.1")); !bytes.Contains(page, []byte(".TH KUBELET")) {
+		t.Errorf("the manual page of get is\n%s", page)
+	}
 
 	output(t, built(binary), "uninstall", "--root", root, "--purge")
 	if out := output(t, "find", root, "-not", "-type", "d"); out != "" {

@@ -25,6 +25,7 @@ func verbs() []client.Verb {
 		{Name: "audit", Short: "show who has done what on the node", Example: "kubelet audit --since 1h --verb write", Raw: runAudit},
 		{Name: "key", Words: "show|rotate", Short: "show and rotate the key that seals Secrets", Example: "kubelet key show", Raw: runKey},
 		{Name: "fleet", Words: "status [NODE...]", Short: "show the nodes of a fleet that is written in etcd", Example: "kubelet fleet status --etcd-servers https://10.0.0.1:2379", Raw: runFleet},
+		client.Man(verbs),
 		{Name: "licenses", Short: "print the licences of all that is in this program", Example: "kubelet licenses | less", Raw: runLicenses},
 		{Name: "check", Short: "check what this machine lacks", Example: "kubelet check --config /etc/nodal/config.yaml", Raw: runCheck},
 		{Name: "install", Short: "install the node as a service of systemd", Example: "kubelet install --dry-run", Raw: runInstall},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"nodal/cmd/kubelet/command/client"
 	"nodal/host/service"
 )
 
@@ -46,10 +47,11 @@ func (cmd *installCommand) flags(name string) *pflag.FlagSet {
 	return flags
 }
 
-// do parses the command line and runs the command.
+// do parses the command line and runs the command. Manual pages of others are known by the mark of ours.
 func (cmd *installCommand) do(
 	name string, args []string, flags *pflag.FlagSet, do func(context.Context) error,
 ) int {
+	cmd.config.Mark = client.ManMark
 	err := flags.Parse(args)
 	if errors.Is(err, pflag.ErrHelp) {
 		return 0
@@ -73,6 +75,7 @@ func (cmd *installCommand) install(ctx context.Context) (err error) {
 	if cmd.config.Program, err = os.Executable(); err != nil {
 		return fmt.Errorf("find this program: %w", err)
 	}
+	cmd.config.Pages = client.ManPages(verbs())
 	steps, err := service.Install(cmd.config)
 	if err != nil {
 		return err
