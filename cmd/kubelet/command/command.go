@@ -17,7 +17,6 @@ type Console = client.Console
 // verbs returns all verbs in the order in which help lists them: those of the day, then those that look after the node.
 func verbs() []client.Verb {
 	return append(client.Verbs(), []client.Verb{
-		{Name: "images", Words: "list|pulls|import|prune|rm", Short: "list, import and remove images", Example: "kubelet images list\nkubelet images import app.tar", Raw: runImages},
 		{Name: "ui", Short: "print a sign-in link for the dashboard", Example: "kubelet ui", Raw: runUI},
 		{Name: "kubeconfig", Short: "print a kubeconfig with which kubectl reaches the node", Example: "kubelet kubeconfig --role viewer > node.yaml", Raw: runKubeconfig},
 		{Name: "token", Words: "create|list|revoke", Short: "make, list and revoke tokens of the API", Example: "kubelet token create --role operator --expires 30d alice", Raw: runToken},

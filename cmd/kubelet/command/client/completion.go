@@ -152,6 +152,9 @@ func (v Verb) namesFitting(words []string, last string, of func(kind) []string) 
 		}
 		return fitting(append(all, of(pods)...), last)
 	}
+	if v.Name == "images" && len(words) > 0 && words[0] == "rm" {
+		return fitting(of(imageKind()), last)
+	}
 	if !strings.Contains(v.Words, "POD") && !strings.Contains(v.Words, "NAME") || v.Alone {
 		return nil
 	}

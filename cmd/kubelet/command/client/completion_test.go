@@ -8,7 +8,7 @@ import (
 )
 
 func TestWhatFitsTheLastWord(t *testing.T) {
-	verbs := append(Verbs(), Verb{Name: "images", Words: "list|pulls|import|prune|rm", Raw: func([]string, Console) int { return 0 }})
+	verbs := append(Verbs(), Verb{Name: "token", Words: "create|list|revoke", Raw: func([]string, Console) int { return 0 }})
 	ask := func(k kind, s *session, namespace string) []string {
 		if s.reach.socket.given && s.reach.socket.value == "/away" {
 			return nil
@@ -22,6 +22,9 @@ func TestWhatFitsTheLastWord(t *testing.T) {
 		{[]string{"ge"}, []string{"get"}},
 		{[]string{"help", "lo"}, []string{"logs"}},
 		{[]string{"images", "p"}, []string{"pulls", "prune"}},
+		{[]string{"images", "rm", "image"}, nil},
+		{[]string{"images", "rm", "w"}, []string{"web"}},
+		{[]string{"token", "r"}, []string{"revoke"}},
 		{[]string{"logs", "--ti"}, []string{"--timestamps"}},
 		{[]string{"logs", "-n", "shop", ""}, []string{"shop-pods", "web"}},
 		{[]string{"logs", "--socket", "/away", ""}, nil},

@@ -61,6 +61,8 @@ func (d *deletion) run(ctx context.Context, s *session, words []string) error {
 		return misuse("want the names of the %s to delete", k.name)
 	case k.name == podKind().name:
 		return d.pods(ctx, s, words[1:])
+	case k.name == imageKind().name:
+		return misuse("kubelet images rm removes images")
 	case k.object == "":
 		return misuse("%s cannot be deleted", k.name)
 	}

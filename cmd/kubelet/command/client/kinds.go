@@ -43,7 +43,7 @@ func kinds() []kind {
 	for _, k := range node.Kinds() {
 		all = append(all, objectKind(k))
 	}
-	return append(all, nodeKind(), eventKind())
+	return append(all, nodeKind(), eventKind(), imageKind())
 }
 
 // moreNames are names of kinds that kubectl does not know.

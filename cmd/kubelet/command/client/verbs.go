@@ -6,6 +6,6 @@ func Verbs() []Verb {
 		getVerb(), describeVerb(), eventsVerb(),
 		applyVerb(), planVerb(), diffVerb(), deleteVerb(), restartVerb(), waitVerb(),
 		logsVerb(), execVerb(), attachVerb(), forwardVerb(), cpVerb(),
-		topVerb(), timelineVerb(), contextVerb(), completionVerb(),
+		topVerb(), timelineVerb(), imagesVerb(), contextVerb(), completionVerb(),
 	}
 }

@@ -1,4 +1,4 @@
-package command
+package client
 
 import (
 	"context"
@@ -11,10 +11,10 @@ import (
 	nodev1 "nodal/api/gen/node/v1"
 )
 
-// importFile sends a tarball to the node and prints the images that it took in.
-func (cmd *imagesCommand) importFile(ctx context.Context, path string) error {
-	tarball := cmd.In
-	if path != "-" {
+// load sends a tarball to the node and prints the images that it took in.
+func (i *imaging) load(ctx context.Context, s *session, words []string) error {
+	tarball := s.In
+	if path := words[0]; path != "-" {
 		f, err := os.Open(path)
 		if err != nil {
 			return err
@@ -24,16 +24,16 @@ func (cmd *imagesCommand) importFile(ctx context.Context, path string) error {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	call, err := cmd.client.ImportImages(ctx)
+	call, err := i.client.ImportImages(ctx)
 	if err != nil {
 		return err
 	}
 	go func() {
-		if err := cmd.send(call, tarball); err != nil {
+		if err := i.send(call, tarball); err != nil {
 			cancel(fmt.Errorf("read the tarball: %w", err))
 		}
 	}()
-	result, err := cmd.receive(call)
+	result, err := receive(call, s.Err)
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			return cause
@@ -41,7 +41,7 @@ func (cmd *imagesCommand) importFile(ctx context.Context, path string) error {
 		return err
 	}
 	for _, image := range result.GetImages() {
-		fmt.Fprintf(cmd.Out, "%s %s %s\n", image.GetReference(), image.GetDigest(), mebibytes(image.GetSize()))
+		fmt.Fprintln(s.Out, cell(fmt.Sprintf("%s %s %s", image.GetReference(), image.GetDigest(), sizeOf(image.GetSize()))))
 	}
 	return nil
 }
@@ -50,8 +50,8 @@ func (cmd *imagesCommand) importFile(ctx context.Context, path string) error {
 const chunk = 256 << 10
 
 // send sends the tarball. It fails only if the tarball cannot be read: a refusal comes with the node's answer.
-func (cmd *imagesCommand) send(call nodev1.ImagesService_ImportImagesClient, tarball io.Reader) error {
-	if call.Send(&nodev1.ImportImagesRequest{Name: cmd.name}) != nil {
+func (i *imaging) send(call nodev1.ImagesService_ImportImagesClient, tarball io.Reader) error {
+	if call.Send(&nodev1.ImportImagesRequest{Name: i.name}) != nil {
 		return nil
 	}
 	buffer := make([]byte, chunk)
@@ -70,7 +70,7 @@ func (cmd *imagesCommand) send(call nodev1.ImagesService_ImportImagesClient, tar
 }
 
 // receive prints the progress, at most once a second, and returns the result.
-func (cmd *imagesCommand) receive(call nodev1.ImagesService_ImportImagesClient) (*nodev1.ImportResult, error) {
+func receive(call nodev1.ImagesService_ImportImagesClient, told io.Writer) (*nodev1.ImportResult, error) {
 	var last time.Time
 	for {
 		message, err := call.Recv()
@@ -86,10 +86,10 @@ func (cmd *imagesCommand) receive(call nodev1.ImagesService_ImportImagesClient) 
 		progress := message.GetProgress()
 		switch {
 		case progress.GetReference() != "":
-			fmt.Fprintf(cmd.Err, "importing %s\n", progress.GetReference())
+			fmt.Fprintln(told, cell("importing "+progress.GetReference()))
 		case time.Since(last) >= time.Second:
 			last = time.Now()
-			fmt.Fprintf(cmd.Err, "%s read\n", mebibytes(progress.GetBytesRead()))
+			fmt.Fprintf(told, "%s read\n", sizeOf(progress.GetBytesRead()))
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package command
+package client
 
 import (
 	"bytes"
@@ -116,7 +116,7 @@ func serveNode(t *testing.T, n nodev1.ImagesServiceServer) (socket string) {
 // command runs "kubelet images ..." and returns what it said.
 func command(in io.Reader, args ...string) (code int, out, failed string) {
 	var stdout, stderr bytes.Buffer
-	code = runImages(args, Console{In: in, Out: &stdout, Err: &stderr})
+	code, _ = Run([]Verb{imagesVerb()}, append([]string{"images"}, args...), Console{In: in, Out: &stdout, Err: &stderr})
 	return code, stdout.String(), stderr.String()
 }
 
@@ -146,10 +146,9 @@ func TestTheCommandImportsAFileOrStandardInput(t *testing.T) {
 func TestTheCommandListsImages(t *testing.T) {
 	code, out, _ := command(nil, "list", "--socket", serveNode(t, listingNode{}))
 	want := "" +
-		"REFERENCE     ID        SIZE\n" +
-		"app:1         sha256:a  2.0 MiB\n" +
-		"app:2         sha256:a  2.0 MiB\n" +
-		"app@sha256:m  sha256:b  0.0 MiB\n"
+		"NAME          ID  SIZE     OTHER NAMES\n" +
+		"app:1         a   2.0 MiB  app:2\n" +
+		"app@sha256:m  b   0.0 MiB\n"
 	if code != 0 || out != want {
 		t.Errorf("got code %d\n%s\nwant 0\n%s", code, out, want)
 	}
@@ -160,10 +159,48 @@ func TestTheCommandListsPulls(t *testing.T) {
 	want := "" +
 		"REFERENCE  SINCE                PRESENT             PODS\n" +
 		"app:1      2026-01-02 03:04:05  1.0 MiB of 3.0 MiB  default/web\n" +
-		"app:2      2026-01-02 03:04:05  unknown             \n" +
-		"app:3      queued               unknown             \n"
+		"app:2      2026-01-02 03:04:05  unknown\n" +
+		"app:3      queued               unknown\n"
 	if code != 0 || out != want {
 		t.Errorf("got code %d\n%s\nwant 0\n%s", code, out, want)
+	}
+}
+
+func TestPullsAreShownAsTheyGo(t *testing.T) {
+	pull := func(present, total int64) *nodev1.Pull {
+		return &nodev1.Pull{Reference: "app:1\x1b[2J", BeganAt: timestamppb.Now(), Bytes: &nodev1.PullBytes{Present: present, Total: total}}
+	}
+	const begun, half = `app:1\x1b[2J pulling` + "\n", `app:1\x1b[2J [############............] 50% 1.0 MiB of 2.0 MiB` + "\n"
+	steps := [][]*nodev1.Pull{{{Reference: "app:2"}}, {pull(0, 0)}, {pull(1<<20, 2<<20)}, {pull(1<<20, 2<<20)}, {pull(3<<20, 2<<20)}, nil}
+	for onTerminal, want := range map[bool][]string{
+		false: {"app:2 queued\n", begun, half, "", `app:1\x1b[2J [########################] 100% 3.0 MiB of 2.0 MiB` + "\n", ""},
+		true:  {"app:2 queued\n", "\x1b[1A\x1b[J" + begun, "\x1b[1A\x1b[J" + half, "\x1b[1A\x1b[J" + half, "\x1b[1A\x1b[J" + `app:1\x1b[2J [########################] 100% 3.0 MiB of 2.0 MiB` + "\n", "\x1b[1A\x1b[J"},
+	} {
+		shown := &bars{onTerminal: onTerminal, said: map[string]string{}}
+		for i, pulls := range steps {
+			if got := shown.next(pulls); got != want[i] {
+				t.Errorf("on a terminal %t, step %d: got %q, want %q", onTerminal, i, got, want[i])
+			}
+		}
+	}
+}
+
+func TestAnImageIsFoundByItsNamesAndItsID(t *testing.T) {
+	socket := serveNode(t, listingNode{})
+	get := func(name string) string {
+		out, failed, _ := runVerb("get", "images", name, "-o", "jsonpath={.id}", "--socket", socket)
+		return out + failed
+	}
+	for name, want := range map[string]string{
+		"app:1": "sha256:a", "app:2": "sha256:a", "app@sha256:m": "sha256:b", "sha256:b": "sha256:b",
+		"app:9": "kubelet get: image \"app:9\": not found on the node; kubelet get images lists them\n",
+	} {
+		if got := get(name); got != want {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+	}
+	if _, failed, code := runVerb("delete", "image", "app:1", "--socket", socket); code != 2 || !strings.Contains(failed, "kubelet images rm") {
+		t.Errorf("delete image: got %d, %q", code, failed)
 	}
 }
 
@@ -192,12 +229,11 @@ func TestTheCommandNamesItsFault(t *testing.T) {
 		{"two files", nil, []string{"import", "a.tar", "b.tar"}, 2, "want one FILE for import, got 2"},
 		{"no image given", nil, []string{"rm"}, 2, "want at least one IMAGE for rm"},
 		{"no word", nil, nil, 2, "command missing"},
-		{"an unknown word", nil, []string{"remove"}, 2, `unknown command "remove"`},
+		{"an unknown word", nil, []string{"remove"}, 2, `unknown command "remove": want ls`},
 		{"a word too many", nil, []string{"list", "app:1"}, 2, `unexpected argument "app:1"`},
 		{"a dry run of what has none", nil, []string{"rm", "--dry-run", "app:1"}, 2, "--dry-run is a flag of prune, not of rm"},
-		{"a name for nothing", nil, []string{"list", "--name=app:1"}, 2, "--name is a flag of import, not of list"},
+		{"a name for nothing", nil, []string{"list", "--name=app:1"}, 2, "--name is a flag of import, not of ls"},
 		{"an unknown flag", nil, []string{"list", "--all"}, 2, "--all"},
-		{"a question", nil, []string{"--help"}, 0, "Usage:"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			code, _, failed := command(c.in, c.args...)
