@@ -16,6 +16,8 @@ import (
 type intoContainer struct {
 	namespace, container string
 	stdin, tty           bool
+	detach               string
+	keys                 []byte
 }
 
 func (i *intoContainer) bind(flags *pflag.FlagSet) {
@@ -23,10 +25,14 @@ func (i *intoContainer) bind(flags *pflag.FlagSet) {
 	flags.StringVarP(&i.container, "container", "c", "", "`container` (default: the first one)")
 	flags.BoolVarP(&i.stdin, "stdin", "i", false, "pass standard input on")
 	flags.BoolVarP(&i.tty, "tty", "t", false, "give it a terminal")
+	flags.StringVar(&i.detach, "detach-keys", usualDetachKeys, "with -it: `keys` that leave the process; none if empty")
 }
 
 // find returns the pod and the name of the container that are meant.
 func (i *intoContainer) find(ctx context.Context, s *session, word string) (pod, container string, err error) {
+	if i.keys, err = keysOf(i.detach); err != nil {
+		return "", "", err
+	}
 	name, err := onePod([]string{word})
 	if err != nil {
 		return "", "", err
@@ -42,7 +48,7 @@ func (i *intoContainer) find(ctx context.Context, s *session, word string) (pod,
 func execVerb() Verb {
 	return Verb{
 		Name: "exec", Words: "POD -- COMMAND...", Short: "run a command in a container",
-		Long:    "The exit code is that of the command.",
+		Long:    "The exit code is that of the command. Ctrl-p ctrl-q leaves a command that was given the terminal with -it.",
 		Example: "kubelet exec -it web -- sh\nkubelet exec web -- cat /etc/hostname",
 		Bind: func(flags *pflag.FlagSet) action {
 			var to intoContainer
@@ -68,12 +74,17 @@ func (i *intoContainer) exec(ctx context.Context, s *session, pod, container str
 		return err
 	}
 	defer t.close()
-	c := &execution{in: t.input(s, i.stdin), out: s.Out, err: s.Err, sizes: t.sizes}
+	ctx, leave := context.WithCancelCause(ctx)
+	defer leave(nil)
+	c := &execution{in: i.input(s, t, leave), out: s.Out, err: s.Err, sizes: t.sizes}
 	code, err := c.run(ctx, s, &nodev1.ExecStart{
 		Namespace: i.namespace, Name: pod, Container: container, Command: command, Stdin: i.stdin, Tty: i.tty,
 	})
 	t.close()
 	switch {
+	case errors.Is(context.Cause(ctx), errDetached):
+		s.left(pod)
+		return nil
 	case ctx.Err() != nil:
 		return exitError(interrupted)
 	case err != nil:
@@ -157,6 +168,9 @@ func feed(ctx context.Context, in io.Reader, sizes <-chan *nodev1.TerminalSize, 
 			buffer := make([]byte, 32<<10)
 			for {
 				n, err := in.Read(buffer)
+				if errors.Is(err, errDetached) {
+					return // the process keeps its input
+				}
 				lock.Lock()
 				if n > 0 && to.data(buffer[:n]) != nil || err != nil {
 					_ = to.closed()
@@ -190,7 +204,8 @@ func feed(ctx context.Context, in io.Reader, sizes <-chan *nodev1.TerminalSize, 
 func attachVerb() Verb {
 	return Verb{
 		Name: "attach", Words: "POD", Short: "connect to the main process of a container",
-		Long:    "Without -i it shows what the process writes from now on. It ends with the process, or with Ctrl-C unless -t is given.",
+		Long: `Without -i it shows what the process writes from now on. It ends with the process, or with Ctrl-C unless -t is given. With
+-it, ctrl-p ctrl-q leaves the process as it is.`,
 		Example: "kubelet attach web\nkubelet attach -it console",
 		Bind: func(flags *pflag.FlagSet) action {
 			var to intoContainer
@@ -200,14 +215,20 @@ func attachVerb() Verb {
 				if err != nil {
 					return err
 				}
-				return streamEnd(ctx, to.attach(ctx, s, pod, container))
+				ctx, leave := context.WithCancelCause(ctx)
+				defer leave(nil)
+				err = streamEnd(ctx, to.attach(ctx, s, pod, container, leave))
+				if errors.Is(context.Cause(ctx), errDetached) {
+					s.left(pod)
+				}
+				return err
 			}
 		},
 	}
 }
 
 // attach connects the streams of the session with those of a process.
-func (i *intoContainer) attach(ctx context.Context, s *session, pod, container string) error {
+func (i *intoContainer) attach(ctx context.Context, s *session, pod, container string, leave context.CancelCauseFunc) error {
 	t, err := i.openTerminal(s)
 	if err != nil {
 		return err
@@ -225,7 +246,7 @@ func (i *intoContainer) attach(ctx context.Context, s *session, pod, container s
 	if err := stream.Send(&nodev1.AttachRequest{Input: &nodev1.AttachRequest_Start{Start: start}}); err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
-	feed(ctx, t.input(s, i.stdin), t.sizes, input{
+	feed(ctx, i.input(s, t, leave), t.sizes, input{
 		data: func(d []byte) error {
 			return stream.Send(&nodev1.AttachRequest{Input: &nodev1.AttachRequest_Stdin{Stdin: d}})
 		},

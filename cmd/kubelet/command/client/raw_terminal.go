@@ -1,6 +1,7 @@
 package client
 
 import (
+	"context"
 	"io"
 	"os"
 	"os/signal"
@@ -60,10 +61,13 @@ func (i *intoContainer) openTerminal(s *session) (*rawTerminal, error) {
 // close gives the terminal back to the user.
 func (t *rawTerminal) close() { t.undo() }
 
-// input returns what the process reads.
-func (t *rawTerminal) input(s *session, wanted bool) io.Reader {
-	if !wanted {
+// input returns what the process reads. On a terminal, keys of it leave the process.
+func (i *intoContainer) input(s *session, t *rawTerminal, leave context.CancelCauseFunc) io.Reader {
+	switch {
+	case !i.stdin:
 		return nil
+	case t.sizes == nil || len(i.keys) == 0:
+		return s.In
 	}
-	return s.In
+	return &detacher{in: s.In, keys: i.keys, leave: func() { leave(errDetached) }}
 }
