@@ -19,6 +19,7 @@ func TestTheCommandLineReachesContainers(t *testing.T) {
 	claim.Shows(t, "Ways in",
 		"kubelet logs reads, greps and follows the logs of one pod or of several, each line with its pod",
 		"kubelet exec passes input, a terminal, its size and the exit code on, and attach shows what a process writes",
+		"keys leave a command that kubelet exec has given the terminal",
 		"kubelet port-forward leads a port of the machine to one of a pod, and cp copies files both ways",
 	)
 	n := start(t)
@@ -33,6 +34,7 @@ func TestTheCommandLineReachesContainers(t *testing.T) {
 	n.wait("web", "web is ready", ready)
 	t.Run("logs", func(t *testing.T) { n.readsLogs(t) })
 	t.Run("exec", func(t *testing.T) { n.runsCommands(t) })
+	t.Run("detach", func(t *testing.T) { n.leaves(t) })
 	t.Run("attach", func(t *testing.T) {
 		if line := n.firstLine(t, "tick", "attach", "box"); line != "tick" {
 			t.Errorf("got %q, want tick", line)
@@ -90,6 +92,38 @@ func (n *node) runsCommands(t *testing.T) {
 	got, failed, code = n.command("", "script", "-qec", inner, "/dev/null")
 	if !strings.Contains(got, "/dev/pts/") || !strings.Contains(got, "33 101") || code != 5 {
 		t.Errorf("with a terminal: got %q, %q, %d, want its name, 33 101 and code 5", got, failed, code)
+	}
+}
+
+// leaves types the keys that detach once the command has the terminal.
+func (n *node) leaves(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), pace.Of(patience))
+	defer cancel()
+	inner := n.Binary + " exec --socket " + n.Socket + " -it box -- sh -c 'echo it is here; exec sleep 1000'"
+	cmd := exec.CommandContext(ctx, "script", "-qec", inner, "/dev/null")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := bufio.NewReader(out)
+	for line := ""; !strings.Contains(line, "it is here"); {
+		if line, err = all.ReadString('\n'); err != nil {
+			t.Fatalf("got %q, %v, want that the command is there", line, err)
+		}
+	}
+	if _, err := io.WriteString(in, "\x10\x11"); err != nil {
+		t.Fatal(err)
+	}
+	rest, err := io.ReadAll(all)
+	if failed := cmd.Wait(); err != nil || failed != nil || !strings.Contains(string(rest), "detached from pod box") {
+		t.Errorf("after ctrl-p ctrl-q: got %q, %v, %v", rest, err, failed)
 	}
 }
 

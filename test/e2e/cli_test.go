@@ -28,7 +28,7 @@ func (n *node) tryVerb(args ...string) (out, failed string, code int) {
 
 func TestTheCommandLineShowsANode(t *testing.T) {
 	claim.Shows(t, "Ways in",
-		"kubelet get, describe and events show pods, objects, events and the node as tables, JSON, YAML, names or by JSONPath",
+		"kubelet get, describe and events show pods, objects, images, events and the node as tables, JSON, YAML, names or by JSONPath",
 		"the command line reaches a node by its socket, by URL and token, or by a context that keeps both for its owner alone",
 	)
 	n := start(t)
@@ -53,10 +53,17 @@ func TestTheCommandLineShowsANode(t *testing.T) {
 		{"get events -A", "Started"},
 		{"events web", "Started"},
 		{"describe pod web", "    State:       running for"},
+		{"describe secret key", "Keys:            password\nUsed by:         <none>"},
+		{"images ls", "nodal.test/probe:1"},
+		{"describe image nodal.test/probe:1", "Used by:         default/web"},
+		{"images pulls", ""},
 	} {
 		if got := n.verb(strings.Fields(c.args)...); !strings.Contains(got, c.want) {
 			t.Errorf("kubelet %s: got\n%s\nwant %q in it", c.args, got, c.want)
 		}
+	}
+	if got := n.verb("describe", "secret", "key"); strings.Contains(got, "b3Blb") || strings.Contains(got, "sesame") {
+		t.Errorf("describe shows the value of a Secret:\n%s", got)
 	}
 	if got := n.verb("get", "secrets"); strings.Contains(got, "b3Blb") || strings.Contains(got, "sesame") {
 		t.Errorf("a table shows the value of a Secret:\n%s", got)

@@ -129,7 +129,7 @@ func (v Verb) candidates(before []string, last string, ask names) []string {
 	if f := flags.Lookup("namespace"); f != nil {
 		namespace = f.Value.String()
 	}
-	if all := commandsOf(v); len(all) > 0 && flags.NArg() == 0 && v.Name != "describe" {
+	if all := commandsOf(v); len(all) > 0 && flags.NArg() == 0 {
 		return fitting(all, last)
 	}
 	return v.namesFitting(flags.Args(), last, func(k kind) []string { return ask(k, s, namespace) })
@@ -138,7 +138,7 @@ func (v Verb) candidates(before []string, last string, ask names) []string {
 // namesFitting returns the kinds and the names on the node that fit.
 func (v Verb) namesFitting(words []string, last string, of func(kind) []string) []string {
 	pods := podKind()
-	if v.Name == "get" || v.Name == "delete" {
+	if v.Name == "get" || v.Name == "delete" || v.Name == "describe" {
 		if len(words) > 0 {
 			k, ok := kindNamed(words[0])
 			if !ok {

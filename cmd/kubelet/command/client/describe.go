@@ -17,15 +17,20 @@ import (
 
 func describeVerb() Verb {
 	return Verb{
-		Name: "describe", Words: "[pod] NAME", Short: "show all about a pod: its containers, why it is not ready, its events",
-		Example: "kubelet describe pod web\nkubelet describe -n shop web",
+		Name: "describe", Words: "POD | KIND NAME", Short: "show all about a pod, an object or an image, and which pods use it",
+		Long: `Of a pod it shows its containers, why it is not ready and its events. The kinds are those of get. Of a Secret it shows the
+keys alone.`,
+		Example: "kubelet describe web\nkubelet describe configmap settings\nkubelet describe -n shop claim data\nkubelet describe image registry/app:1",
 		Bind: func(flags *pflag.FlagSet) action {
 			var n scope
 			flags.StringVarP(&n.namespace, "namespace", "n", "default", "`namespace`")
 			return func(ctx context.Context, s *session, words []string) error {
-				name, err := onePod(words)
+				k, name, err := describable(words)
 				if err != nil {
 					return err
+				}
+				if k.name != podKind().name {
+					return describeOther(ctx, s, k, n.namespace, name)
 				}
 				p, err := s.existing(ctx, n.namespace, name)
 				if err != nil {
@@ -39,6 +44,30 @@ func describeVerb() Verb {
 			}
 		},
 	}
+}
+
+// describable reads POD, KIND NAME or KIND/NAME.
+func describable(words []string) (k kind, name string, err error) {
+	if len(words) == 0 || len(words) > 2 {
+		return k, "", misuse("want KIND NAME or the name of a pod, got %d words", len(words))
+	}
+	word, name, slash := strings.Cut(words[0], "/")
+	k, known := kindNamed(word)
+	switch {
+	case slash && len(words) == 2:
+		return k, "", misuse("want KIND NAME or the name of a pod, got %d words", len(words))
+	case !known && (slash || len(words) == 2):
+		return k, "", misuse("unknown kind %q; want one of %s", word, strings.Join(kindNames(), ", "))
+	case !known || k.name == podKind().name:
+		name, err = onePod(words)
+		return podKind(), name, err
+	case len(words) == 2:
+		name = words[1]
+	}
+	if name == "" {
+		return k, "", misuse("want the name of one of the %s", k.name)
+	}
+	return k, name, nil
 }
 
 // onePod reads the name of a pod: NAME, pod NAME or pod/NAME.

@@ -24,11 +24,13 @@ type fakeNode struct {
 	nodev1.UnimplementedObjectsServiceServer
 	nodev1.UnimplementedEventsServiceServer
 	nodev1.UnimplementedManifestsServiceServer
+	nodev1.UnimplementedImagesServiceServer
 	socket string
 
 	mu      sync.Mutex
 	pods    []*nodev1.Pod
 	objects []*nodev1.Object
+	images  []*nodev1.Image
 	events  []*nodev1.Event
 	planned []*nodev1.Outcome
 	values  bool // the caller may have values of Secrets
@@ -47,6 +49,7 @@ func newFakeNode(t *testing.T) *fakeNode {
 	nodev1.RegisterObjectsServiceServer(server, n)
 	nodev1.RegisterEventsServiceServer(server, n)
 	nodev1.RegisterManifestsServiceServer(server, n)
+	nodev1.RegisterImagesServiceServer(server, n)
 	go server.Serve(listener)
 	t.Cleanup(server.Stop)
 	return n
@@ -102,7 +105,7 @@ func (n *fakeNode) ListObjects(_ context.Context, r *nodev1.ListObjectsRequest) 
 	reply := &nodev1.ListObjectsResponse{}
 	for _, o := range n.objects {
 		if o.GetKind() == r.GetKind() {
-			if o = proto.CloneOf(o); !r.GetValues() {
+			if o = proto.CloneOf(o); !r.GetValues() && r.GetKind() == "Secret" {
 				delete(o.GetObject().GetFields(), "data")
 			}
 			reply.Objects = append(reply.Objects, o)
@@ -113,14 +116,23 @@ func (n *fakeNode) ListObjects(_ context.Context, r *nodev1.ListObjectsRequest) 
 
 func (n *fakeNode) GetObject(ctx context.Context, r *nodev1.GetObjectRequest) (*nodev1.GetObjectResponse, error) {
 	all, err := n.ListObjects(ctx, &nodev1.ListObjectsRequest{Kind: r.GetKind()})
-	if err != nil || len(all.GetObjects()) == 0 {
-		return nil, status.Errorf(codes.NotFound, "%s %s: not found", r.GetKind(), r.GetName())
+	if err != nil {
+		return nil, err
 	}
-	return &nodev1.GetObjectResponse{Object: all.GetObjects()[0]}, nil
+	for _, o := range all.GetObjects() {
+		if o.GetName() == r.GetName() && o.GetNamespace() == r.GetNamespace() {
+			return &nodev1.GetObjectResponse{Object: o}, nil
+		}
+	}
+	return nil, status.Errorf(codes.NotFound, "%s %s: not found", r.GetKind(), r.GetName())
 }
 
 func (n *fakeNode) ListEvents(context.Context, *nodev1.ListEventsRequest) (*nodev1.ListEventsResponse, error) {
 	return &nodev1.ListEventsResponse{Events: n.events}, nil
+}
+
+func (n *fakeNode) ListImages(context.Context, *nodev1.ListImagesRequest) (*nodev1.ListImagesResponse, error) {
+	return &nodev1.ListImagesResponse{Images: n.images}, nil
 }
 
 // object makes the JSON of a Kubernetes object.

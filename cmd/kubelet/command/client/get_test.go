@@ -141,7 +141,7 @@ func TestFaultsNameWhatToDo(t *testing.T) {
 		{"get deployments/web", 2, `unknown kind "deployments"`},
 		{"get nodes -l a=b", 2, "nodes have no labels to select by"},
 		{"get podz", 1, "pod default/podz: not found; kubelet get pods -A lists them all, and pods is a kind"},
-		{"describe", 2, "want one POD"},
+		{"describe", 2, "want KIND NAME or the name of a pod"},
 		{"get secrets", 0, "no secrets in namespace default; -A shows all namespaces"},
 		{"get pods --node=https://n", 2, "--socket, --node and --context each name a node"},
 	} {
