@@ -17,7 +17,7 @@ import (
 
 func TestTheCommandLineReachesContainers(t *testing.T) {
 	claim.Shows(t, "Ways in",
-		"kubelet logs reads, greps and follows the logs of one pod or of several, each line with its pod",
+		"kubelet logs reads, greps and follows the logs of one pod or of several, each line with its pod; pods that come later are followed too",
 		"kubelet exec passes input, a terminal, its size and the exit code on, and attach shows what a process writes",
 		"keys leave a command that kubelet exec has given the terminal",
 		"kubelet port-forward leads a port of the machine to one of a pod, and cp copies files both ways",
@@ -69,7 +69,14 @@ func (n *node) readsLogs(t *testing.T) {
 			t.Errorf("kubelet %s: got %q, want %q and not %q", c.args, got, c.want, c.never)
 		}
 	}
-	n.firstLine(t, "box/main   tick", "logs", "-f", "-l", "app=talk")
+	lineWith, end := n.keepReading(t, "logs", "-f", "-l", "app=talk")
+	lineWith("box/main   tick")
+	late := shell("late", "echo from one that came later; exec sleep 1000")
+	late.labels = map[string]string{"app": "talk"}
+	n.apply(late.yaml())
+	lineWith("late/main  from one that came later")
+	lineWith("box/main   tick") // the first ones go on
+	end()
 	if _, failed, code := n.tryVerb("logs", "box", "-c", "nope"); code != 1 || !strings.Contains(failed, `no container "nope"; it has main`) {
 		t.Errorf("no such container: got %d, %q", code, failed)
 	}
@@ -164,8 +171,16 @@ func (n *node) firstLine(t *testing.T, text string, args ...string) (found strin
 // firstLineThen calls do with the first line of a verb that has the text, and ends the verb.
 func (n *node) firstLineThen(t *testing.T, text string, do func(line string), args ...string) {
 	t.Helper()
+	lines, end := n.keepReading(t, args...)
+	do(lines(text))
+	end()
+}
+
+// keepReading starts a verb that goes on. It returns what reads on to a line that has a text, and what ends the verb.
+func (n *node) keepReading(t *testing.T, args ...string) (lineWith func(text string) string, end func()) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), pace.Of(patience))
-	defer cancel()
+	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, n.Binary, append([]string{args[0], "--socket", n.Socket}, args[1:]...)...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	out, err := cmd.StdoutPipe()
@@ -176,14 +191,18 @@ func (n *node) firstLineThen(t *testing.T, text string, do func(line string), ar
 		t.Fatal(err)
 	}
 	lines := bufio.NewScanner(out)
-	for lines.Scan() {
-		if strings.Contains(lines.Text(), text) {
-			do(lines.Text())
-			cancel()
-			_, _ = io.Copy(io.Discard, out)
-			_ = cmd.Wait()
-			return
+	lineWith = func(text string) string {
+		for lines.Scan() {
+			if strings.Contains(lines.Text(), text) {
+				return lines.Text()
+			}
 		}
+		t.Fatalf("kubelet %v: ended without %q: %v", args, text, cmd.Wait())
+		return ""
 	}
-	t.Fatalf("kubelet %v: ended without %q: %v", args, text, cmd.Wait())
+	return lineWith, func() {
+		cancel()
+		_, _ = io.Copy(io.Discard, out)
+		_ = cmd.Wait()
+	}
 }

@@ -126,13 +126,16 @@ func prefixOf(sources []source, i int, onTerminal bool) string {
 		return ""
 	}
 	width := 0
-	name := func(s source) string { return s.pod + "/" + s.container }
 	for _, s := range sources {
-		width = max(width, len(name(s)))
+		width = max(width, len(s.String()))
 	}
-	text := fmt.Sprintf("%-*s ", width, name(sources[i]))
-	if onTerminal {
-		return colours[i%len(colours)] + text + noColour
+	return coloured(fmt.Sprintf("%-*s ", width, sources[i]), i, onTerminal)
+}
+
+// coloured returns the text in the colour of a log.
+func coloured(text string, i int, onTerminal bool) string {
+	if !onTerminal {
+		return text
 	}
-	return text
+	return colours[i%len(colours)] + text + noColour
 }

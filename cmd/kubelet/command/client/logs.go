@@ -32,7 +32,8 @@ func logsVerb() Verb {
 	return Verb{
 		Name: "logs", Words: "POD...", Short: "print what containers write",
 		Long: `Several logs have the name of their pod before each line, in colour on a terminal. --tail counts lines before --grep
-leaves some out. On a terminal, control characters other than those of colours are shown as text.`,
+leaves some out. On a terminal, control characters other than those of colours are shown as text. -f with -l goes on until
+it is interrupted, and takes pods that come later and further runs of containers.`,
 		Example: "kubelet logs web -f --tail 20\nkubelet logs -l app=web --since 10m --grep 'error|panic'\nkubelet logs web -p",
 		Bind: func(flags *pflag.FlagSet) action {
 			var r reading
@@ -40,7 +41,7 @@ leaves some out. On a terminal, control characters other than those of colours a
 			flags.StringVarP(&r.container, "container", "c", "", "`container` (default: the first one)")
 			flags.BoolVar(&r.each, "all-containers", false, "all containers of a pod, those for its start too")
 			flags.StringVarP(&r.selector, "selector", "l", "", "the logs of all pods that these `labels` fit")
-			flags.BoolVarP(&r.follow, "follow", "f", false, "go on with what is written, until the container ends")
+			flags.BoolVarP(&r.follow, "follow", "f", false, "go on with what is written, until the container ends; with -l for good")
 			flags.BoolVarP(&r.previous, "previous", "p", false, "the run before the present one")
 			flags.DurationVar(&r.since, "since", 0, "only lines of the last `time`, such as 10m")
 			flags.Int64Var(&r.tail, "tail", -1, "only the last `lines` of each log (default: all)")
@@ -54,9 +55,14 @@ leaves some out. On a terminal, control characters other than those of colours a
 // source is one log.
 type source struct{ pod, container string }
 
+func (s source) String() string { return s.pod + "/" + s.container }
+
 func (r *reading) run(ctx context.Context, s *session, words []string) error {
 	if err := r.check(words); err != nil {
 		return err
+	}
+	if r.follow && r.selector != "" {
+		return streamEnd(ctx, r.followLabels(ctx, s))
 	}
 	pods, err := r.pods(ctx, s, words)
 	if err != nil {
