@@ -236,6 +236,7 @@ func TestTheBodyOfARefusedCallerIsNotRead(t *testing.T) {
 		{"a viewer runs a command", tokenOf(t, "viewer"), runPath, 403},
 		{"a viewer runs a command as on a kubelet", tokenOf(t, "viewer"), "/run/default/web/main", 403},
 		{"a viewer imports an image", tokenOf(t, "viewer"), "/v1/images:import?name=x", 403},
+		{"a viewer pulls an image", tokenOf(t, "viewer"), "/v1/images:pull", 403},
 		{"no caller", "", "/v1/manifests", 401},
 		{"a wrong token", "Bearer wrong", "/v1/manifests", 401},
 	} {

@@ -20,6 +20,8 @@ type Images interface {
 	List(context.Context) ([]node.LocalImage, error)
 	// Pulls returns the pulls under way.
 	Pulls(context.Context) []node.Pull
+	// Pull pulls an image with the credentials of the node.
+	Pull(ctx context.Context, image string) (node.LocalImage, error)
 	// PrunePlan returns what Prune would remove. Prune returns what it has removed.
 	PrunePlan(context.Context) ([]node.ImageRemoval, error)
 	Prune(context.Context) ([]node.ImageRemoval, error)
@@ -62,7 +64,19 @@ func shownImage(i node.LocalImage) *nodev1.Image {
 	return &nodev1.Image{Id: i.ID, References: i.References, Digests: i.Digests, Size: i.Size, Pinned: i.Pinned}
 }
 
-// ListPulls lists the pulls that pods wait for.
+// PullImage pulls an image and answers when it is there. ListPulls shows how far it is.
+func (s *imageService) PullImage(ctx context.Context, request *nodev1.PullImageRequest) (*nodev1.PullImageResponse, error) {
+	if request.GetImage() == "" {
+		return nil, fmt.Errorf("pull image: image is required: %w", node.ErrInvalid)
+	}
+	image, err := s.images.Pull(ctx, request.GetImage())
+	if err != nil {
+		return nil, fmt.Errorf("pull image %s: %w", request.GetImage(), err)
+	}
+	return &nodev1.PullImageResponse{Image: shownImage(image)}, nil
+}
+
+// ListPulls lists the pulls that pods and callers wait for.
 func (s *imageService) ListPulls(ctx context.Context, _ *nodev1.ListPullsRequest) (*nodev1.ListPullsResponse, error) {
 	reply := &nodev1.ListPullsResponse{}
 	for _, p := range s.images.Pulls(ctx) {
@@ -80,6 +94,9 @@ func shownPull(p node.Pull) *nodev1.Pull {
 		shown.Bytes = &nodev1.PullBytes{Present: p.Bytes.Present, Total: p.Bytes.Total}
 	}
 	for _, w := range p.Waiters {
+		if w.Pod.Name == "" {
+			continue // a caller
+		}
 		shown.Waiters = append(shown.Waiters, &nodev1.PullWaiter{
 			Namespace: w.Pod.Namespace, Name: w.Pod.Name, Uid: string(w.UID), Container: w.Container, Volume: w.Volume,
 		})

@@ -38,6 +38,10 @@ func (i *scriptedImages) List(context.Context) ([]node.LocalImage, error) { retu
 
 func (i *scriptedImages) Pulls(context.Context) []node.Pull { return i.pulls }
 
+func (i *scriptedImages) Pull(_ context.Context, image string) (node.LocalImage, error) {
+	return node.LocalImage{ID: "id of " + image, References: []string{image}}, i.end
+}
+
 func (i *scriptedImages) PrunePlan(context.Context) ([]node.ImageRemoval, error) {
 	return []node.ImageRemoval{{Image: i.listed[0], Why: "nothing uses it"}}, nil
 }
@@ -91,6 +95,24 @@ func TestImagesAreListed(t *testing.T) {
 		if got.status != http.StatusOK || !strings.Contains(strings.ReplaceAll(got.body, " ", ""), want) {
 			t.Errorf("got %d %s, want 200 with %s", got.status, got.body, want)
 		}
+	}
+}
+
+func TestAnImageIsPulledForACaller(t *testing.T) {
+	images := &scriptedImages{pulls: []node.Pull{{Ref: "app:1", Waiters: []node.PullWaiter{{}}}}}
+	n := newNode(t, withImages(images))
+	if got := n.do(t, "POST", "/v1/images:pull", `{"image":"app:1"}`); got.status != 200 || !strings.Contains(got.body, `"id":"id of app:1"`) {
+		t.Errorf("got %d %s, want 200 and the image", got.status, got.body)
+	}
+	if got := n.do(t, "GET", "/v1/images:pulls", ""); !strings.Contains(got.body, `"reference":"app:1"`) || strings.Contains(got.body, "waiters") {
+		t.Errorf("a pull that a caller waits for: got %s, want it without pods", got.body)
+	}
+	if got := n.do(t, "POST", "/v1/images:pull", `{}`); got.status != 400 || !strings.Contains(got.body, "image is required") {
+		t.Errorf("no image: got %d %s", got.status, got.body)
+	}
+	images.end = fmt.Errorf("ErrImagePull: no such host: %w", node.ErrConflict)
+	if got := n.do(t, "POST", "/v1/images:pull", `{"image":"app:1"}`); got.status != 409 || !strings.Contains(got.body, "pull image app:1: ErrImagePull: no such host") {
+		t.Errorf("the registry refuses: got %d %s", got.status, got.body)
 	}
 }
 

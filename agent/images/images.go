@@ -59,6 +59,11 @@ func (s *Shelf) Pulls(ctx context.Context) []node.Pull {
 	return pulls
 }
 
+// Pull pulls an image that no pod has asked for.
+func (s *Shelf) Pull(ctx context.Context, image string) (node.LocalImage, error) {
+	return s.Puller.Fetch(ctx, image)
+}
+
 // PrunePlan returns the images that Prune would remove.
 func (s *Shelf) PrunePlan(ctx context.Context) ([]node.ImageRemoval, error) {
 	return s.Collector.PrunePlan(ctx)

@@ -21,6 +21,8 @@
 // A pod pulls with its own pull secrets first, then with the credentials of the node (see
 // keys.go). Credentials stay in memory: they are in no event, log or error.
 //
+// Fetch (fetch.go) pulls for a caller of the API instead, in the same flights.
+//
 // tell.go writes the events for pods' owners, and Puller.Pulls lists the running pulls.
 // Start reading at Puller.Ensure in puller.go.
 package image

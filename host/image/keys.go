@@ -28,13 +28,17 @@ func fingerprintOf(keys []credential.Key) fingerprint {
 
 // keys returns the credentials for a pull, in the order in which they are tried: the pod's own before the node's.
 func (p *Puller) keys(ctx context.Context, r request) []credential.Key {
-	own := p.podKeys(r)
+	return credential.Join(p.podKeys(r), p.keyring(ctx, r.ref)).For(r.ref)
+}
+
+// keyring reads the credentials of the node.
+func (p *Puller) keyring(ctx context.Context, ref string) credential.Keyring {
 	files, err := p.config.Files.Read()
-	asked, err2 := p.config.Plugins.Ask(ctx, r.ref)
+	asked, err2 := p.config.Plugins.Ask(ctx, ref)
 	if err := errors.Join(err, err2); err != nil {
 		p.config.Log.Warn("cannot read some registry credentials of the node", "err", err)
 	}
-	return credential.Join(own, credential.Join(files, asked)).For(r.ref)
+	return credential.Join(files, asked)
 }
 
 // podKeys reads the pod's pull secrets. A faulty one is reported and does not stop the pull:

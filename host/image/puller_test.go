@@ -100,6 +100,45 @@ func wantHeld(t *testing.T, p *Puller, uid, reason string, rest time.Duration) {
 	}
 }
 
+func TestACallersPullIsThatOfPods(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMachine()
+		m.pull = takes(time.Second)
+		p := New(Config{Runtime: m, Tell: (&owner{}).tell})
+		waiting := make(chan error, 1)
+		go func() {
+			_, err := p.Ensure(t.Context(), testPod("1"), need("web:1", corev1.PullIfNotPresent))
+			waiting <- err
+		}()
+		synctest.Wait()
+		ctx, cancel := context.WithCancel(t.Context())
+		gone := make(chan error, 1)
+		go func() {
+			_, err := p.Fetch(ctx, "web:1")
+			gone <- err
+		}()
+		synctest.Wait()
+		cancel()
+		if err := <-gone; !errors.Is(err, context.Canceled) {
+			t.Errorf("a caller that has gone: got %v", err)
+		}
+		image, err := p.Fetch(t.Context(), "web:1")
+		if err := errors.Join(err, <-waiting); err != nil || image.ID != "id of web:1" || m.pulled() != 1 {
+			t.Errorf("got %q, %v after %d pulls, want one pull for both", image.ID, err, m.pulled())
+		}
+		if _, err := p.Fetch(t.Context(), "web:1"); err != nil || m.pulled() != 2 {
+			t.Errorf("again: got %v after %d pulls, want that the registry is asked", err, m.pulled())
+		}
+		m.pull = fails
+		if _, err := p.Fetch(t.Context(), "web:2"); !errors.Is(err, node.ErrConflict) || err.Error() != "ErrImagePull: no such image: conflict" {
+			t.Errorf("a registry that refuses: got %v", err)
+		}
+		if _, err := p.Fetch(t.Context(), "No Such"); !errors.Is(err, node.ErrInvalid) {
+			t.Errorf("no reference: got %v", err)
+		}
+	})
+}
+
 func TestAPullThatFailsRests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, owner := newMachine(), &owner{}

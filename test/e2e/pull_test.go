@@ -271,6 +271,7 @@ func TestPodsShareOnePullAndUnusedImagesArePruned(t *testing.T) {
 	claim.Shows(t, "Images",
 		"twenty pods that need one image cost one pull",
 		"prune removes exactly the unused images that its plan lists",
+		"an operator pulls an image that no pod has asked for, with the credentials of the node",
 	)
 	n := start(t)
 	r, f := startRegistry(n), &faulty{}
@@ -328,4 +329,25 @@ func TestPodsShareOnePullAndUnusedImagesArePruned(t *testing.T) {
 	}
 	n.apply(web("later").yaml())
 	n.waitRunning("later")
+	n.pullsForACaller(host, image)
+}
+
+// pullsForACaller pulls an image that no pod asks for, with the credentials of the node.
+func (n *node) pullsForACaller(host, image string) {
+	n.t.Helper()
+	if _, failed, code := n.tryVerb("images", "pull", image); code != 1 || !strings.Contains(failed, "pull image "+image+": ErrImagePull") {
+		n.t.Errorf("kubelet images pull without a credential: got %d, %q", code, failed)
+	}
+	n.file("node/root/config.json", `{"auths": {"`+host+`": {"auth": "`+
+		base64.StdEncoding.EncodeToString([]byte(registryUser+":"+registryPassword))+`"}}}`)
+	out, failed, code := n.tryVerb("images", "pull", image)
+	if code != 0 || !strings.HasPrefix(out, image+" sha256:") {
+		n.t.Errorf("kubelet images pull: got %d, %q, %q", code, out, failed)
+	}
+	if got := n.verb("images", "ls"); !strings.Contains(got, image) {
+		n.t.Errorf("after the pull there are\n%s\nwant %s", got, image)
+	}
+	if got := n.curlTLS("viewer", "/v1/images:pull", "-d", `{"image":"`+image+`"}`); got.code != 403 {
+		n.t.Errorf("a viewer pulls: got %s, want 403", got)
+	}
 }

@@ -23,6 +23,96 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+type PullImageRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As in a manifest, such as nginx:1.25 or registry.local/app@sha256:...
+	Image         string `protobuf:"bytes,1,opt,name=image,proto3" json:"image,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PullImageRequest) Reset() {
+	*x = PullImageRequest{}
+	mi := &file_node_v1_images_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PullImageRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PullImageRequest) ProtoMessage() {}
+
+func (x *PullImageRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_images_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PullImageRequest.ProtoReflect.Descriptor instead.
+func (*PullImageRequest) Descriptor() ([]byte, []int) {
+	return file_node_v1_images_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *PullImageRequest) GetImage() string {
+	if x != nil {
+		return x.Image
+	}
+	return ""
+}
+
+type PullImageResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The image, with all of its names.
+	Image         *Image `protobuf:"bytes,1,opt,name=image,proto3" json:"image,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PullImageResponse) Reset() {
+	*x = PullImageResponse{}
+	mi := &file_node_v1_images_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PullImageResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PullImageResponse) ProtoMessage() {}
+
+func (x *PullImageResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_images_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PullImageResponse.ProtoReflect.Descriptor instead.
+func (*PullImageResponse) Descriptor() ([]byte, []int) {
+	return file_node_v1_images_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *PullImageResponse) GetImage() *Image {
+	if x != nil {
+		return x.Image
+	}
+	return nil
+}
+
 type RemoveImageRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Any name of the image, or its id.
@@ -33,7 +123,7 @@ type RemoveImageRequest struct {
 
 func (x *RemoveImageRequest) Reset() {
 	*x = RemoveImageRequest{}
-	mi := &file_node_v1_images_proto_msgTypes[0]
+	mi := &file_node_v1_images_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -45,7 +135,7 @@ func (x *RemoveImageRequest) String() string {
 func (*RemoveImageRequest) ProtoMessage() {}
 
 func (x *RemoveImageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_images_proto_msgTypes[0]
+	mi := &file_node_v1_images_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -58,7 +148,7 @@ func (x *RemoveImageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveImageRequest.ProtoReflect.Descriptor instead.
 func (*RemoveImageRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_images_proto_rawDescGZIP(), []int{0}
+	return file_node_v1_images_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *RemoveImageRequest) GetImage() string {
@@ -78,7 +168,7 @@ type RemoveImageResponse struct {
 
 func (x *RemoveImageResponse) Reset() {
 	*x = RemoveImageResponse{}
-	mi := &file_node_v1_images_proto_msgTypes[1]
+	mi := &file_node_v1_images_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -90,7 +180,7 @@ func (x *RemoveImageResponse) String() string {
 func (*RemoveImageResponse) ProtoMessage() {}
 
 func (x *RemoveImageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_images_proto_msgTypes[1]
+	mi := &file_node_v1_images_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -103,7 +193,7 @@ func (x *RemoveImageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveImageResponse.ProtoReflect.Descriptor instead.
 func (*RemoveImageResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_images_proto_rawDescGZIP(), []int{1}
+	return file_node_v1_images_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *RemoveImageResponse) GetImage() *Image {
@@ -121,7 +211,7 @@ type GetPrunePlanRequest struct {
 
 func (x *GetPrunePlanRequest) Reset() {
 	*x = GetPrunePlanRequest{}
-	mi := &file_node_v1_images_proto_msgTypes[2]
+	mi := &file_node_v1_images_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -133,7 +223,7 @@ func (x *GetPrunePlanRequest) String() string {
 func (*GetPrunePlanRequest) ProtoMessage() {}
 
 func (x *GetPrunePlanRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_images_proto_msgTypes[2]
+	mi := &file_node_v1_images_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -146,7 +236,7 @@ func (x *GetPrunePlanRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPrunePlanRequest.ProtoReflect.Descriptor instead.
 func (*GetPrunePlanRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_images_proto_rawDescGZIP(), []int{2}
+	return file_node_v1_images_proto_rawDescGZIP(), []int{4}
 }
 
 type GetPrunePlanResponse struct {
@@ -159,7 +249,7 @@ type GetPrunePlanResponse struct {
 
 func (x *GetPrunePlanResponse) Reset() {
 	*x = GetPrunePlanResponse{}
-	mi := &file_node_v1_images_proto_msgTypes[3]
+	mi := &file_node_v1_images_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -171,7 +261,7 @@ func (x *GetPrunePlanResponse) String() string {
 func (*GetPrunePlanResponse) ProtoMessage() {}
 
 func (x *GetPrunePlanResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_images_proto_msgTypes[3]
+	mi := &file_node_v1_images_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -184,7 +274,7 @@ func (x *GetPrunePlanResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPrunePlanResponse.ProtoReflect.Descriptor instead.
 func (*GetPrunePlanResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_images_proto_rawDescGZIP(), []int{3}
+	return file_node_v1_images_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *GetPrunePlanResponse) GetImages() []*PrunedImage {
@@ -202,7 +292,7 @@ type PruneImagesRequest struct {
 
 func (x *PruneImagesRequest) Reset() {
 	*x = PruneImagesRequest{}
-	mi := &file_node_v1_images_proto_msgTypes[4]
+	mi := &file_node_v1_images_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -214,7 +304,7 @@ func (x *PruneImagesRequest) String() string {
 func (*PruneImagesRequest) ProtoMessage() {}
 
 func (x *PruneImagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_images_proto_msgTypes[4]
+	mi := &file_node_v1_images_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -227,7 +317,7 @@ func (x *PruneImagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PruneImagesRequest.ProtoReflect.Descriptor instead.
 func (*PruneImagesRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_images_proto_rawDescGZIP(), []int{4}
+	return file_node_v1_images_proto_rawDescGZIP(), []int{6}
 }
 
 type PruneImagesResponse struct {
@@ -240,7 +330,7 @@ type PruneImagesResponse struct {
 
 func (x *PruneImagesResponse) Reset() {
 	*x = PruneImagesResponse{}
-	mi := &file_node_v1_images_proto_msgTypes[5]
+	mi := &file_node_v1_images_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -252,7 +342,7 @@ func (x *PruneImagesResponse) String() string {
 func (*PruneImagesResponse) ProtoMessage() {}
 
 func (x *PruneImagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_images_proto_msgTypes[5]
+	mi := &file_node_v1_images_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -265,7 +355,7 @@ func (x *PruneImagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PruneImagesResponse.ProtoReflect.Descriptor instead.
 func (*PruneImagesResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_images_proto_rawDescGZIP(), []int{5}
+	return file_node_v1_images_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *PruneImagesResponse) GetImages() []*PrunedImage {
@@ -286,7 +376,7 @@ type PrunedImage struct {
 
 func (x *PrunedImage) Reset() {
 	*x = PrunedImage{}
-	mi := &file_node_v1_images_proto_msgTypes[6]
+	mi := &file_node_v1_images_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -298,7 +388,7 @@ func (x *PrunedImage) String() string {
 func (*PrunedImage) ProtoMessage() {}
 
 func (x *PrunedImage) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_images_proto_msgTypes[6]
+	mi := &file_node_v1_images_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -311,7 +401,7 @@ func (x *PrunedImage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PrunedImage.ProtoReflect.Descriptor instead.
 func (*PrunedImage) Descriptor() ([]byte, []int) {
-	return file_node_v1_images_proto_rawDescGZIP(), []int{6}
+	return file_node_v1_images_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *PrunedImage) GetImage() *Image {
@@ -336,7 +426,7 @@ type ListImagesRequest struct {
 
 func (x *ListImagesRequest) Reset() {
 	*x = ListImagesRequest{}
-	mi := &file_node_v1_images_proto_msgTypes[7]
+	mi := &file_node_v1_images_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -348,7 +438,7 @@ func (x *ListImagesRequest) String() string {
 func (*ListImagesRequest) ProtoMessage() {}
 
 func (x *ListImagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_images_proto_msgTypes[7]
+	mi := &file_node_v1_images_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -361,7 +451,7 @@ func (x *ListImagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListImagesRequest.ProtoReflect.Descriptor instead.
 func (*ListImagesRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_images_proto_rawDescGZIP(), []int{7}
+	return file_node_v1_images_proto_rawDescGZIP(), []int{9}
 }
 
 type ListImagesResponse struct {
@@ -373,7 +463,7 @@ type ListImagesResponse struct {
 
 func (x *ListImagesResponse) Reset() {
 	*x = ListImagesResponse{}
-	mi := &file_node_v1_images_proto_msgTypes[8]
+	mi := &file_node_v1_images_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -385,7 +475,7 @@ func (x *ListImagesResponse) String() string {
 func (*ListImagesResponse) ProtoMessage() {}
 
 func (x *ListImagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_images_proto_msgTypes[8]
+	mi := &file_node_v1_images_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -398,7 +488,7 @@ func (x *ListImagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListImagesResponse.ProtoReflect.Descriptor instead.
 func (*ListImagesResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_images_proto_rawDescGZIP(), []int{8}
+	return file_node_v1_images_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ListImagesResponse) GetImages() []*Image {
@@ -427,7 +517,7 @@ type Image struct {
 
 func (x *Image) Reset() {
 	*x = Image{}
-	mi := &file_node_v1_images_proto_msgTypes[9]
+	mi := &file_node_v1_images_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -439,7 +529,7 @@ func (x *Image) String() string {
 func (*Image) ProtoMessage() {}
 
 func (x *Image) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_images_proto_msgTypes[9]
+	mi := &file_node_v1_images_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -452,7 +542,7 @@ func (x *Image) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Image.ProtoReflect.Descriptor instead.
 func (*Image) Descriptor() ([]byte, []int) {
-	return file_node_v1_images_proto_rawDescGZIP(), []int{9}
+	return file_node_v1_images_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Image) GetId() string {
@@ -498,7 +588,7 @@ type ListPullsRequest struct {
 
 func (x *ListPullsRequest) Reset() {
 	*x = ListPullsRequest{}
-	mi := &file_node_v1_images_proto_msgTypes[10]
+	mi := &file_node_v1_images_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -510,7 +600,7 @@ func (x *ListPullsRequest) String() string {
 func (*ListPullsRequest) ProtoMessage() {}
 
 func (x *ListPullsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_images_proto_msgTypes[10]
+	mi := &file_node_v1_images_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -523,7 +613,7 @@ func (x *ListPullsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPullsRequest.ProtoReflect.Descriptor instead.
 func (*ListPullsRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_images_proto_rawDescGZIP(), []int{10}
+	return file_node_v1_images_proto_rawDescGZIP(), []int{12}
 }
 
 type ListPullsResponse struct {
@@ -535,7 +625,7 @@ type ListPullsResponse struct {
 
 func (x *ListPullsResponse) Reset() {
 	*x = ListPullsResponse{}
-	mi := &file_node_v1_images_proto_msgTypes[11]
+	mi := &file_node_v1_images_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -547,7 +637,7 @@ func (x *ListPullsResponse) String() string {
 func (*ListPullsResponse) ProtoMessage() {}
 
 func (x *ListPullsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_images_proto_msgTypes[11]
+	mi := &file_node_v1_images_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -560,7 +650,7 @@ func (x *ListPullsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPullsResponse.ProtoReflect.Descriptor instead.
 func (*ListPullsResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_images_proto_rawDescGZIP(), []int{11}
+	return file_node_v1_images_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ListPullsResponse) GetPulls() []*Pull {
@@ -570,7 +660,7 @@ func (x *ListPullsResponse) GetPulls() []*Pull {
 	return nil
 }
 
-// Pull is one pull under way. Several containers and volumes may wait for it.
+// Pull is one pull under way. Several containers and volumes may wait for it, or a caller of PullImage alone.
 type Pull struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// With a tag or a digest.
@@ -589,7 +679,7 @@ type Pull struct {
 
 func (x *Pull) Reset() {
 	*x = Pull{}
-	mi := &file_node_v1_images_proto_msgTypes[12]
+	mi := &file_node_v1_images_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -601,7 +691,7 @@ func (x *Pull) String() string {
 func (*Pull) ProtoMessage() {}
 
 func (x *Pull) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_images_proto_msgTypes[12]
+	mi := &file_node_v1_images_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -614,7 +704,7 @@ func (x *Pull) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pull.ProtoReflect.Descriptor instead.
 func (*Pull) Descriptor() ([]byte, []int) {
-	return file_node_v1_images_proto_rawDescGZIP(), []int{12}
+	return file_node_v1_images_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Pull) GetReference() string {
@@ -666,7 +756,7 @@ type PullWaiter struct {
 
 func (x *PullWaiter) Reset() {
 	*x = PullWaiter{}
-	mi := &file_node_v1_images_proto_msgTypes[13]
+	mi := &file_node_v1_images_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -678,7 +768,7 @@ func (x *PullWaiter) String() string {
 func (*PullWaiter) ProtoMessage() {}
 
 func (x *PullWaiter) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_images_proto_msgTypes[13]
+	mi := &file_node_v1_images_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -691,7 +781,7 @@ func (x *PullWaiter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PullWaiter.ProtoReflect.Descriptor instead.
 func (*PullWaiter) Descriptor() ([]byte, []int) {
-	return file_node_v1_images_proto_rawDescGZIP(), []int{13}
+	return file_node_v1_images_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *PullWaiter) GetNamespace() string {
@@ -741,7 +831,7 @@ type PullBytes struct {
 
 func (x *PullBytes) Reset() {
 	*x = PullBytes{}
-	mi := &file_node_v1_images_proto_msgTypes[14]
+	mi := &file_node_v1_images_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -753,7 +843,7 @@ func (x *PullBytes) String() string {
 func (*PullBytes) ProtoMessage() {}
 
 func (x *PullBytes) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_images_proto_msgTypes[14]
+	mi := &file_node_v1_images_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -766,7 +856,7 @@ func (x *PullBytes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PullBytes.ProtoReflect.Descriptor instead.
 func (*PullBytes) Descriptor() ([]byte, []int) {
-	return file_node_v1_images_proto_rawDescGZIP(), []int{14}
+	return file_node_v1_images_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *PullBytes) GetPresent() int64 {
@@ -796,7 +886,7 @@ type ImportImagesRequest struct {
 
 func (x *ImportImagesRequest) Reset() {
 	*x = ImportImagesRequest{}
-	mi := &file_node_v1_images_proto_msgTypes[15]
+	mi := &file_node_v1_images_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -808,7 +898,7 @@ func (x *ImportImagesRequest) String() string {
 func (*ImportImagesRequest) ProtoMessage() {}
 
 func (x *ImportImagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_images_proto_msgTypes[15]
+	mi := &file_node_v1_images_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -821,7 +911,7 @@ func (x *ImportImagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportImagesRequest.ProtoReflect.Descriptor instead.
 func (*ImportImagesRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_images_proto_rawDescGZIP(), []int{15}
+	return file_node_v1_images_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ImportImagesRequest) GetChunk() []byte {
@@ -851,7 +941,7 @@ type ImportImagesResponse struct {
 
 func (x *ImportImagesResponse) Reset() {
 	*x = ImportImagesResponse{}
-	mi := &file_node_v1_images_proto_msgTypes[16]
+	mi := &file_node_v1_images_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -863,7 +953,7 @@ func (x *ImportImagesResponse) String() string {
 func (*ImportImagesResponse) ProtoMessage() {}
 
 func (x *ImportImagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_images_proto_msgTypes[16]
+	mi := &file_node_v1_images_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -876,7 +966,7 @@ func (x *ImportImagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportImagesResponse.ProtoReflect.Descriptor instead.
 func (*ImportImagesResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_images_proto_rawDescGZIP(), []int{16}
+	return file_node_v1_images_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ImportImagesResponse) GetOutput() isImportImagesResponse_Output {
@@ -933,7 +1023,7 @@ type ImportProgress struct {
 
 func (x *ImportProgress) Reset() {
 	*x = ImportProgress{}
-	mi := &file_node_v1_images_proto_msgTypes[17]
+	mi := &file_node_v1_images_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -945,7 +1035,7 @@ func (x *ImportProgress) String() string {
 func (*ImportProgress) ProtoMessage() {}
 
 func (x *ImportProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_images_proto_msgTypes[17]
+	mi := &file_node_v1_images_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -958,7 +1048,7 @@ func (x *ImportProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportProgress.ProtoReflect.Descriptor instead.
 func (*ImportProgress) Descriptor() ([]byte, []int) {
-	return file_node_v1_images_proto_rawDescGZIP(), []int{17}
+	return file_node_v1_images_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ImportProgress) GetBytesRead() int64 {
@@ -984,7 +1074,7 @@ type ImportResult struct {
 
 func (x *ImportResult) Reset() {
 	*x = ImportResult{}
-	mi := &file_node_v1_images_proto_msgTypes[18]
+	mi := &file_node_v1_images_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -996,7 +1086,7 @@ func (x *ImportResult) String() string {
 func (*ImportResult) ProtoMessage() {}
 
 func (x *ImportResult) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_images_proto_msgTypes[18]
+	mi := &file_node_v1_images_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1009,7 +1099,7 @@ func (x *ImportResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportResult.ProtoReflect.Descriptor instead.
 func (*ImportResult) Descriptor() ([]byte, []int) {
-	return file_node_v1_images_proto_rawDescGZIP(), []int{18}
+	return file_node_v1_images_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ImportResult) GetImages() []*ImportedImage {
@@ -1035,7 +1125,7 @@ type ImportedImage struct {
 
 func (x *ImportedImage) Reset() {
 	*x = ImportedImage{}
-	mi := &file_node_v1_images_proto_msgTypes[19]
+	mi := &file_node_v1_images_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1047,7 +1137,7 @@ func (x *ImportedImage) String() string {
 func (*ImportedImage) ProtoMessage() {}
 
 func (x *ImportedImage) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_images_proto_msgTypes[19]
+	mi := &file_node_v1_images_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1060,7 +1150,7 @@ func (x *ImportedImage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportedImage.ProtoReflect.Descriptor instead.
 func (*ImportedImage) Descriptor() ([]byte, []int) {
-	return file_node_v1_images_proto_rawDescGZIP(), []int{19}
+	return file_node_v1_images_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ImportedImage) GetReference() string {
@@ -1095,7 +1185,11 @@ var File_node_v1_images_proto protoreflect.FileDescriptor
 
 const file_node_v1_images_proto_rawDesc = "" +
 	"\n" +
-	"\x14node/v1/images.proto\x12\anode.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x14node/v1/access.proto\"*\n" +
+	"\x14node/v1/images.proto\x12\anode.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x14node/v1/access.proto\"(\n" +
+	"\x10PullImageRequest\x12\x14\n" +
+	"\x05image\x18\x01 \x01(\tR\x05image\"9\n" +
+	"\x11PullImageResponse\x12$\n" +
+	"\x05image\x18\x01 \x01(\v2\x0e.node.v1.ImageR\x05image\"*\n" +
 	"\x12RemoveImageRequest\x12\x14\n" +
 	"\x05image\x18\x01 \x01(\tR\x05image\";\n" +
 	"\x13RemoveImageResponse\x12$\n" +
@@ -1156,11 +1250,12 @@ const file_node_v1_images_proto_rawDesc = "" +
 	"\treference\x18\x01 \x01(\tR\treference\x12\x16\n" +
 	"\x06digest\x18\x02 \x01(\tR\x06digest\x12\x0e\n" +
 	"\x02id\x18\x03 \x01(\tR\x02id\x12\x12\n" +
-	"\x04size\x18\x04 \x01(\x03R\x04size2\xbe\x05\n" +
+	"\x04size\x18\x04 \x01(\x03R\x04size2\xaa\x06\n" +
 	"\rImagesService\x12e\n" +
 	"\n" +
 	"ListImages\x12\x1a.node.v1.ListImagesRequest\x1a\x1b.node.v1.ListImagesResponse\"\x1e\x88\xb5\x18\x01\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\f\x12\n" +
-	"/v1/images\x12h\n" +
+	"/v1/images\x12j\n" +
+	"\tPullImage\x12\x19.node.v1.PullImageRequest\x1a\x1a.node.v1.PullImageResponse\"&\x88\xb5\x18\x02\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\x14:\x01*\"\x0f/v1/images:pull\x12h\n" +
 	"\tListPulls\x12\x19.node.v1.ListPullsRequest\x1a\x1a.node.v1.ListPullsResponse\"$\x88\xb5\x18\x01\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\x12\x12\x10/v1/images:pulls\x12}\n" +
 	"\fImportImages\x12\x1c.node.v1.ImportImagesRequest\x1a\x1d.node.v1.ImportImagesResponse\",\x88\xb5\x18\x02\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\x1a:\x05chunk\"\x11/v1/images:import(\x010\x01\x12h\n" +
 	"\vRemoveImage\x12\x1b.node.v1.RemoveImageRequest\x1a\x1c.node.v1.RemoveImageResponse\"\x1e\x88\xb5\x18\x02\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\f*\n" +
@@ -1180,61 +1275,66 @@ func file_node_v1_images_proto_rawDescGZIP() []byte {
 	return file_node_v1_images_proto_rawDescData
 }
 
-var file_node_v1_images_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_node_v1_images_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_node_v1_images_proto_goTypes = []any{
-	(*RemoveImageRequest)(nil),    // 0: node.v1.RemoveImageRequest
-	(*RemoveImageResponse)(nil),   // 1: node.v1.RemoveImageResponse
-	(*GetPrunePlanRequest)(nil),   // 2: node.v1.GetPrunePlanRequest
-	(*GetPrunePlanResponse)(nil),  // 3: node.v1.GetPrunePlanResponse
-	(*PruneImagesRequest)(nil),    // 4: node.v1.PruneImagesRequest
-	(*PruneImagesResponse)(nil),   // 5: node.v1.PruneImagesResponse
-	(*PrunedImage)(nil),           // 6: node.v1.PrunedImage
-	(*ListImagesRequest)(nil),     // 7: node.v1.ListImagesRequest
-	(*ListImagesResponse)(nil),    // 8: node.v1.ListImagesResponse
-	(*Image)(nil),                 // 9: node.v1.Image
-	(*ListPullsRequest)(nil),      // 10: node.v1.ListPullsRequest
-	(*ListPullsResponse)(nil),     // 11: node.v1.ListPullsResponse
-	(*Pull)(nil),                  // 12: node.v1.Pull
-	(*PullWaiter)(nil),            // 13: node.v1.PullWaiter
-	(*PullBytes)(nil),             // 14: node.v1.PullBytes
-	(*ImportImagesRequest)(nil),   // 15: node.v1.ImportImagesRequest
-	(*ImportImagesResponse)(nil),  // 16: node.v1.ImportImagesResponse
-	(*ImportProgress)(nil),        // 17: node.v1.ImportProgress
-	(*ImportResult)(nil),          // 18: node.v1.ImportResult
-	(*ImportedImage)(nil),         // 19: node.v1.ImportedImage
-	(*timestamppb.Timestamp)(nil), // 20: google.protobuf.Timestamp
+	(*PullImageRequest)(nil),      // 0: node.v1.PullImageRequest
+	(*PullImageResponse)(nil),     // 1: node.v1.PullImageResponse
+	(*RemoveImageRequest)(nil),    // 2: node.v1.RemoveImageRequest
+	(*RemoveImageResponse)(nil),   // 3: node.v1.RemoveImageResponse
+	(*GetPrunePlanRequest)(nil),   // 4: node.v1.GetPrunePlanRequest
+	(*GetPrunePlanResponse)(nil),  // 5: node.v1.GetPrunePlanResponse
+	(*PruneImagesRequest)(nil),    // 6: node.v1.PruneImagesRequest
+	(*PruneImagesResponse)(nil),   // 7: node.v1.PruneImagesResponse
+	(*PrunedImage)(nil),           // 8: node.v1.PrunedImage
+	(*ListImagesRequest)(nil),     // 9: node.v1.ListImagesRequest
+	(*ListImagesResponse)(nil),    // 10: node.v1.ListImagesResponse
+	(*Image)(nil),                 // 11: node.v1.Image
+	(*ListPullsRequest)(nil),      // 12: node.v1.ListPullsRequest
+	(*ListPullsResponse)(nil),     // 13: node.v1.ListPullsResponse
+	(*Pull)(nil),                  // 14: node.v1.Pull
+	(*PullWaiter)(nil),            // 15: node.v1.PullWaiter
+	(*PullBytes)(nil),             // 16: node.v1.PullBytes
+	(*ImportImagesRequest)(nil),   // 17: node.v1.ImportImagesRequest
+	(*ImportImagesResponse)(nil),  // 18: node.v1.ImportImagesResponse
+	(*ImportProgress)(nil),        // 19: node.v1.ImportProgress
+	(*ImportResult)(nil),          // 20: node.v1.ImportResult
+	(*ImportedImage)(nil),         // 21: node.v1.ImportedImage
+	(*timestamppb.Timestamp)(nil), // 22: google.protobuf.Timestamp
 }
 var file_node_v1_images_proto_depIdxs = []int32{
-	9,  // 0: node.v1.RemoveImageResponse.image:type_name -> node.v1.Image
-	6,  // 1: node.v1.GetPrunePlanResponse.images:type_name -> node.v1.PrunedImage
-	6,  // 2: node.v1.PruneImagesResponse.images:type_name -> node.v1.PrunedImage
-	9,  // 3: node.v1.PrunedImage.image:type_name -> node.v1.Image
-	9,  // 4: node.v1.ListImagesResponse.images:type_name -> node.v1.Image
-	12, // 5: node.v1.ListPullsResponse.pulls:type_name -> node.v1.Pull
-	20, // 6: node.v1.Pull.asked_at:type_name -> google.protobuf.Timestamp
-	20, // 7: node.v1.Pull.began_at:type_name -> google.protobuf.Timestamp
-	13, // 8: node.v1.Pull.waiters:type_name -> node.v1.PullWaiter
-	14, // 9: node.v1.Pull.bytes:type_name -> node.v1.PullBytes
-	17, // 10: node.v1.ImportImagesResponse.progress:type_name -> node.v1.ImportProgress
-	18, // 11: node.v1.ImportImagesResponse.result:type_name -> node.v1.ImportResult
-	19, // 12: node.v1.ImportResult.images:type_name -> node.v1.ImportedImage
-	7,  // 13: node.v1.ImagesService.ListImages:input_type -> node.v1.ListImagesRequest
-	10, // 14: node.v1.ImagesService.ListPulls:input_type -> node.v1.ListPullsRequest
-	15, // 15: node.v1.ImagesService.ImportImages:input_type -> node.v1.ImportImagesRequest
-	0,  // 16: node.v1.ImagesService.RemoveImage:input_type -> node.v1.RemoveImageRequest
-	2,  // 17: node.v1.ImagesService.GetPrunePlan:input_type -> node.v1.GetPrunePlanRequest
-	4,  // 18: node.v1.ImagesService.PruneImages:input_type -> node.v1.PruneImagesRequest
-	8,  // 19: node.v1.ImagesService.ListImages:output_type -> node.v1.ListImagesResponse
-	11, // 20: node.v1.ImagesService.ListPulls:output_type -> node.v1.ListPullsResponse
-	16, // 21: node.v1.ImagesService.ImportImages:output_type -> node.v1.ImportImagesResponse
-	1,  // 22: node.v1.ImagesService.RemoveImage:output_type -> node.v1.RemoveImageResponse
-	3,  // 23: node.v1.ImagesService.GetPrunePlan:output_type -> node.v1.GetPrunePlanResponse
-	5,  // 24: node.v1.ImagesService.PruneImages:output_type -> node.v1.PruneImagesResponse
-	19, // [19:25] is the sub-list for method output_type
-	13, // [13:19] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	11, // 0: node.v1.PullImageResponse.image:type_name -> node.v1.Image
+	11, // 1: node.v1.RemoveImageResponse.image:type_name -> node.v1.Image
+	8,  // 2: node.v1.GetPrunePlanResponse.images:type_name -> node.v1.PrunedImage
+	8,  // 3: node.v1.PruneImagesResponse.images:type_name -> node.v1.PrunedImage
+	11, // 4: node.v1.PrunedImage.image:type_name -> node.v1.Image
+	11, // 5: node.v1.ListImagesResponse.images:type_name -> node.v1.Image
+	14, // 6: node.v1.ListPullsResponse.pulls:type_name -> node.v1.Pull
+	22, // 7: node.v1.Pull.asked_at:type_name -> google.protobuf.Timestamp
+	22, // 8: node.v1.Pull.began_at:type_name -> google.protobuf.Timestamp
+	15, // 9: node.v1.Pull.waiters:type_name -> node.v1.PullWaiter
+	16, // 10: node.v1.Pull.bytes:type_name -> node.v1.PullBytes
+	19, // 11: node.v1.ImportImagesResponse.progress:type_name -> node.v1.ImportProgress
+	20, // 12: node.v1.ImportImagesResponse.result:type_name -> node.v1.ImportResult
+	21, // 13: node.v1.ImportResult.images:type_name -> node.v1.ImportedImage
+	9,  // 14: node.v1.ImagesService.ListImages:input_type -> node.v1.ListImagesRequest
+	0,  // 15: node.v1.ImagesService.PullImage:input_type -> node.v1.PullImageRequest
+	12, // 16: node.v1.ImagesService.ListPulls:input_type -> node.v1.ListPullsRequest
+	17, // 17: node.v1.ImagesService.ImportImages:input_type -> node.v1.ImportImagesRequest
+	2,  // 18: node.v1.ImagesService.RemoveImage:input_type -> node.v1.RemoveImageRequest
+	4,  // 19: node.v1.ImagesService.GetPrunePlan:input_type -> node.v1.GetPrunePlanRequest
+	6,  // 20: node.v1.ImagesService.PruneImages:input_type -> node.v1.PruneImagesRequest
+	10, // 21: node.v1.ImagesService.ListImages:output_type -> node.v1.ListImagesResponse
+	1,  // 22: node.v1.ImagesService.PullImage:output_type -> node.v1.PullImageResponse
+	13, // 23: node.v1.ImagesService.ListPulls:output_type -> node.v1.ListPullsResponse
+	18, // 24: node.v1.ImagesService.ImportImages:output_type -> node.v1.ImportImagesResponse
+	3,  // 25: node.v1.ImagesService.RemoveImage:output_type -> node.v1.RemoveImageResponse
+	5,  // 26: node.v1.ImagesService.GetPrunePlan:output_type -> node.v1.GetPrunePlanResponse
+	7,  // 27: node.v1.ImagesService.PruneImages:output_type -> node.v1.PruneImagesResponse
+	21, // [21:28] is the sub-list for method output_type
+	14, // [14:21] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_node_v1_images_proto_init() }
@@ -1243,7 +1343,7 @@ func file_node_v1_images_proto_init() {
 		return
 	}
 	file_node_v1_access_proto_init()
-	file_node_v1_images_proto_msgTypes[16].OneofWrappers = []any{
+	file_node_v1_images_proto_msgTypes[18].OneofWrappers = []any{
 		(*ImportImagesResponse_Progress)(nil),
 		(*ImportImagesResponse_Result)(nil),
 	}
@@ -1253,7 +1353,7 @@ func file_node_v1_images_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_node_v1_images_proto_rawDesc), len(file_node_v1_images_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   20,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

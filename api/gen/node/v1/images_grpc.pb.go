@@ -20,6 +20,7 @@ const _ = grpc.SupportPackageIsVersion9
 
 const (
 	ImagesService_ListImages_FullMethodName   = "/node.v1.ImagesService/ListImages"
+	ImagesService_PullImage_FullMethodName    = "/node.v1.ImagesService/PullImage"
 	ImagesService_ListPulls_FullMethodName    = "/node.v1.ImagesService/ListPulls"
 	ImagesService_ImportImages_FullMethodName = "/node.v1.ImagesService/ImportImages"
 	ImagesService_RemoveImage_FullMethodName  = "/node.v1.ImagesService/RemoveImage"
@@ -36,7 +37,12 @@ const (
 type ImagesServiceClient interface {
 	// ListImages returns the images of the container runtime.
 	ListImages(ctx context.Context, in *ListImagesRequest, opts ...grpc.CallOption) (*ListImagesResponse, error)
-	// ListPulls returns the pulls that pods wait for, oldest first.
+	// PullImage pulls an image and answers once it is there, also if a copy was there before: the
+	// registry is asked again. It uses the credentials of the node, not those of pods, and joins a
+	// pull of pods that is the same. ListPulls shows how far it is. It fails with
+	// FAILED_PRECONDITION if the registry refuses.
+	PullImage(ctx context.Context, in *PullImageRequest, opts ...grpc.CallOption) (*PullImageResponse, error)
+	// ListPulls returns the pulls that pods and callers wait for, oldest first.
 	ListPulls(ctx context.Context, in *ListPullsRequest, opts ...grpc.CallOption) (*ListPullsResponse, error)
 	// ImportImages imports a tarball, as docker save writes it or with an OCI layout in it,
 	// plain or compressed by gzip or zstd. Pods can use its images once the last message, the
@@ -66,6 +72,16 @@ func (c *imagesServiceClient) ListImages(ctx context.Context, in *ListImagesRequ
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListImagesResponse)
 	err := c.cc.Invoke(ctx, ImagesService_ListImages_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *imagesServiceClient) PullImage(ctx context.Context, in *PullImageRequest, opts ...grpc.CallOption) (*PullImageResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(PullImageResponse)
+	err := c.cc.Invoke(ctx, ImagesService_PullImage_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +150,12 @@ func (c *imagesServiceClient) PruneImages(ctx context.Context, in *PruneImagesRe
 type ImagesServiceServer interface {
 	// ListImages returns the images of the container runtime.
 	ListImages(context.Context, *ListImagesRequest) (*ListImagesResponse, error)
-	// ListPulls returns the pulls that pods wait for, oldest first.
+	// PullImage pulls an image and answers once it is there, also if a copy was there before: the
+	// registry is asked again. It uses the credentials of the node, not those of pods, and joins a
+	// pull of pods that is the same. ListPulls shows how far it is. It fails with
+	// FAILED_PRECONDITION if the registry refuses.
+	PullImage(context.Context, *PullImageRequest) (*PullImageResponse, error)
+	// ListPulls returns the pulls that pods and callers wait for, oldest first.
 	ListPulls(context.Context, *ListPullsRequest) (*ListPullsResponse, error)
 	// ImportImages imports a tarball, as docker save writes it or with an OCI layout in it,
 	// plain or compressed by gzip or zstd. Pods can use its images once the last message, the
@@ -162,6 +183,9 @@ type UnimplementedImagesServiceServer struct{}
 
 func (UnimplementedImagesServiceServer) ListImages(context.Context, *ListImagesRequest) (*ListImagesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListImages not implemented")
+}
+func (UnimplementedImagesServiceServer) PullImage(context.Context, *PullImageRequest) (*PullImageResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method PullImage not implemented")
 }
 func (UnimplementedImagesServiceServer) ListPulls(context.Context, *ListPullsRequest) (*ListPullsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListPulls not implemented")
@@ -213,6 +237,24 @@ func _ImagesService_ListImages_Handler(srv interface{}, ctx context.Context, dec
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(ImagesServiceServer).ListImages(ctx, req.(*ListImagesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ImagesService_PullImage_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(PullImageRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ImagesServiceServer).PullImage(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ImagesService_PullImage_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ImagesServiceServer).PullImage(ctx, req.(*PullImageRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -306,6 +348,10 @@ var ImagesService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListImages",
 			Handler:    _ImagesService_ListImages_Handler,
+		},
+		{
+			MethodName: "PullImage",
+			Handler:    _ImagesService_PullImage_Handler,
 		},
 		{
 			MethodName: "ListPulls",

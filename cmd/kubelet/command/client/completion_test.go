@@ -21,7 +21,7 @@ func TestWhatFitsTheLastWord(t *testing.T) {
 	}{
 		{[]string{"ge"}, []string{"get"}},
 		{[]string{"help", "lo"}, []string{"logs"}},
-		{[]string{"images", "p"}, []string{"pulls", "prune"}},
+		{[]string{"images", "p"}, []string{"pull", "pulls", "prune"}},
 		{[]string{"images", "rm", "image"}, nil},
 		{[]string{"images", "rm", "w"}, []string{"web"}},
 		{[]string{"token", "r"}, []string{"revoke"}},

@@ -24,11 +24,13 @@ type imaging struct {
 
 func imagesVerb() Verb {
 	return Verb{
-		Name: "images", Words: "ls|pulls|import FILE|rm IMAGE...|prune", Short: "list, import and remove images, and show pulls",
-		Long: `ls lists the images on the node, and list is the same. pulls lists what pods wait for, with how far it is. import takes a
-tarball of docker save or podman save, or one with an OCI layout, plain or compressed by gzip or zstd; - reads standard
-input. rm removes unused images by name or id, under all of their names. prune removes all unused images.`,
+		Name: "images", Words: "ls|pull IMAGE...|pulls|import FILE|rm IMAGE...|prune", Short: "list, pull, import and remove images, and show pulls",
+		Long: `ls lists the images on the node, and list is the same. pull asks the registry with the credentials of the node, also if the
+image is there. pulls lists what pods wait for, with how far it is. import takes a tarball of
+docker save or podman save, or one with an OCI layout, plain or compressed by gzip or zstd; - reads standard input. rm
+removes unused images by name or id, under all of their names. prune removes all unused images.`,
 		Example: `kubelet images ls -o wide
+kubelet images pull registry.local/app:1
 kubelet images pulls -w
 kubelet images import app.tar
 kubelet images prune --dry-run`,
@@ -58,7 +60,7 @@ var ownFlags = map[string]string{"name": "import", "dry-run": "prune", "output":
 // choose returns the command that the words after "images" name.
 func (i *imaging) choose(flags *pflag.FlagSet, words []string) (action, error) {
 	if len(words) == 0 {
-		return nil, misuse("command missing: want ls, pulls, import, rm or prune")
+		return nil, misuse("command missing: want ls, pull, pulls, import, rm or prune")
 	}
 	command, more := words[0], len(words)-1
 	if command == "list" {
@@ -69,15 +71,15 @@ func (i *imaging) choose(flags *pflag.FlagSet, words []string) (action, error) {
 			return nil, misuse("--%s is a flag of %s, not of %s", flag, of, command)
 		}
 	}
-	do := map[string]action{"ls": i.list, "pulls": i.pulls, "import": i.load, "rm": i.remove, "prune": i.prune}[command]
+	do := map[string]action{"ls": i.list, "pull": i.pull, "pulls": i.pulls, "import": i.load, "rm": i.remove, "prune": i.prune}[command]
 	switch {
 	case do == nil:
-		return nil, misuse("unknown command %q: want ls, pulls, import, rm or prune", command)
+		return nil, misuse("unknown command %q: want ls, pull, pulls, import, rm or prune", command)
 	case command == "import" && more != 1:
 		return nil, misuse("want one FILE for import, got %d", more)
-	case command == "rm" && more == 0:
-		return nil, misuse("want at least one IMAGE for rm")
-	case command != "import" && command != "rm" && more > 0:
+	case (command == "rm" || command == "pull") && more == 0:
+		return nil, misuse("want at least one IMAGE for %s", command)
+	case (command == "ls" || command == "pulls" || command == "prune") && more > 0:
 		return nil, misuse("unexpected argument %q", words[1])
 	}
 	return do, nil

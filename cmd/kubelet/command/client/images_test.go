@@ -93,6 +93,30 @@ func (removingNode) RemoveImage(_ context.Context, request *nodev1.RemoveImageRe
 	return &nodev1.RemoveImageResponse{Image: &nodev1.Image{Id: "sha256:a", References: []string{"app:1", "app:2"}}}, nil
 }
 
+// pullingNode pulls an image once its caller has asked how far it is.
+type pullingNode struct {
+	nodev1.UnimplementedImagesServiceServer
+	asked chan bool
+}
+
+func (n pullingNode) PullImage(ctx context.Context, r *nodev1.PullImageRequest) (*nodev1.PullImageResponse, error) {
+	if r.GetImage() == "away:1" {
+		return nil, status.Error(codes.FailedPrecondition, "pull image away:1: ErrImagePull: no such host")
+	}
+	<-n.asked
+	<-n.asked // what was said the first time has been shown
+	return &nodev1.PullImageResponse{Image: &nodev1.Image{Id: "sha256:a", Size: 2 << 20}}, nil
+}
+
+func (n pullingNode) ListPulls(context.Context, *nodev1.ListPullsRequest) (*nodev1.ListPullsResponse, error) {
+	select {
+	case n.asked <- true:
+	default:
+	}
+	half := &nodev1.PullBytes{Present: 1 << 20, Total: 2 << 20}
+	return &nodev1.ListPullsResponse{Pulls: []*nodev1.Pull{{Reference: "other:1"}, {Reference: "app:1", Bytes: half}}}, nil
+}
+
 // serveNode has a node answer on a socket.
 func serveNode(t *testing.T, n nodev1.ImagesServiceServer) (socket string) {
 	t.Helper()
@@ -166,6 +190,16 @@ func TestTheCommandListsPulls(t *testing.T) {
 	}
 }
 
+func TestTheCommandPullsImages(t *testing.T) {
+	code, out, told := command(nil, "pull", "--socket", serveNode(t, pullingNode{asked: make(chan bool, 2)}), "away:1", "app:1")
+	if code != 1 || out != "app:1 sha256:a 2.0 MiB\n" {
+		t.Errorf("got code %d, %q, want 1 and the image", code, out)
+	}
+	if !strings.Contains(told, "app:1 [############............] 50%") || !strings.Contains(told, "no such host") || strings.Contains(told, "other:1") {
+		t.Errorf("told %q, want how far it is and why the other is away", told)
+	}
+}
+
 func TestPullsAreShownAsTheyGo(t *testing.T) {
 	pull := func(present, total int64) *nodev1.Pull {
 		return &nodev1.Pull{Reference: "app:1\x1b[2J", BeganAt: timestamppb.Now(), Bytes: &nodev1.PullBytes{Present: present, Total: total}}
@@ -228,6 +262,8 @@ func TestTheCommandNamesItsFault(t *testing.T) {
 		{"no file given", nil, []string{"import"}, 2, "want one FILE for import, got 0"},
 		{"two files", nil, []string{"import", "a.tar", "b.tar"}, 2, "want one FILE for import, got 2"},
 		{"no image given", nil, []string{"rm"}, 2, "want at least one IMAGE for rm"},
+		{"no image to pull", nil, []string{"pull"}, 2, "want at least one IMAGE for pull"},
+		{"no reference", nil, []string{"pull", "--socket", taking, "No Such"}, 2, "is not of the form"},
 		{"no word", nil, nil, 2, "command missing"},
 		{"an unknown word", nil, []string{"remove"}, 2, `unknown command "remove": want ls`},
 		{"a word too many", nil, []string{"list", "app:1"}, 2, `unexpected argument "app:1"`},

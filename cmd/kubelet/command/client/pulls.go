@@ -7,6 +7,7 @@ import (
 	"time"
 
 	nodev1 "nodal/api/gen/node/v1"
+	"nodal/node"
 )
 
 // pullsInterval keeps two looks at the pulls apart.
@@ -35,6 +36,65 @@ func (i *imaging) follow(ctx context.Context, s *session) error {
 		case <-tick.C:
 		}
 	}
+}
+
+// pull pulls images one after the other, and shows how far each is. It goes on after a failure.
+func (i *imaging) pull(ctx context.Context, s *session, names []string) error {
+	var failed error
+	for _, name := range names {
+		image, err := i.pullOne(ctx, s, name)
+		if err != nil {
+			if failed != nil {
+				s.note(failed)
+			}
+			failed = err
+			continue
+		}
+		fmt.Fprintln(s.Out, cell(fmt.Sprintf("%s %s %s", name, image.GetId(), sizeOf(image.GetSize()))))
+	}
+	return failed
+}
+
+// pullOne pulls an image. Its progress goes to standard error: the image is the output.
+func (i *imaging) pullOne(ctx context.Context, s *session, name string) (*nodev1.Image, error) {
+	ref, err := node.NormalReference(name)
+	if err != nil {
+		return nil, misuse("%v", err)
+	}
+	type end struct {
+		reply *nodev1.PullImageResponse
+		err   error
+	}
+	ended := make(chan end, 1)
+	go func() {
+		reply, err := i.client.PullImage(ctx, &nodev1.PullImageRequest{Image: name})
+		ended <- end{reply, err}
+	}()
+	_, onTerminal := terminal(s.Err)
+	shown := &bars{onTerminal: onTerminal, said: map[string]string{}}
+	tick := time.NewTicker(pullsInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case e := <-ended:
+			fmt.Fprint(s.Err, shown.next(nil))
+			return e.reply.GetImage(), e.err
+		case <-tick.C:
+		}
+		// Without an answer there is no bar; the pull itself says what is wrong.
+		reply, _ := i.client.ListPulls(ctx, &nodev1.ListPullsRequest{})
+		fmt.Fprint(s.Err, shown.next(pullsOf(reply.GetPulls(), ref)))
+	}
+}
+
+// pullsOf returns the pulls of one image.
+func pullsOf(all []*nodev1.Pull, ref string) (found []*nodev1.Pull) {
+	for _, p := range all {
+		if p.GetReference() == ref {
+			found = append(found, p)
+		}
+	}
+	return found
 }
 
 // bars shows how far pulls are.
