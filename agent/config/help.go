@@ -10,13 +10,14 @@ import (
 
 const width = 100
 
-const commands = `       kubelet install      install as a systemd service and start it
+const commands = `       kubelet VERB         ask a node: get, describe, logs, exec, apply and more; kubelet help lists the verbs
+       kubelet install      install as a systemd service and start it
        kubelet uninstall    remove the service; pods keep running, unless --purge is given
        kubelet check        report what this machine lacks for running pods
        kubelet audit        print or follow the audit log; see kubelet audit --help
        kubelet key          show or rotate the key that seals Secrets; see kubelet key --help
        kubelet kubeconfig   print a kubeconfig with which kubectl reaches this node
-       kubelet images       list, import and remove images; see kubelet images --help
+       kubelet images       list, pull, import and remove images; see kubelet images --help
        kubelet ui           print a sign-in link for the dashboard
        kubelet clean        remove the data of a stopped node, except the data of claims
 `
