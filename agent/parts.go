@@ -110,6 +110,7 @@ func build(o Options, f facts, m memory, r runtime, guard *auth.Authenticator) (
 		Kinds: []reconciler.Kind{
 			reconciler.ReleasedVolumes(m.state.Store, m.volumes), reconciler.RegisteredPlugins(m.plugins, p.plugins),
 			reconciler.CSIVolumes(reconciler.VolumesOf(m.state.Store), m.plugins, m.csi),
+			reconciler.GrownVolumes(reconciler.GrowthsIn(m.state.Store, m.plugins), m.csi, m.plugins, m.csi.Publications()),
 			reconciler.PublishedVolumes(reconciler.Republishing(m.state.Store), reconciler.DrivenOf(m.state.Store), m.csi.Publications(), m.volumes),
 		},
 	})

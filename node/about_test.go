@@ -20,7 +20,8 @@ var everyAction = []Action{
 	StartOver{}, SetTermination{}, SetHalted{}, SetResult{Status: &corev1.PodStatus{}}, Release{},
 	RemoveFiles{Volume: &corev1.PersistentVolume{}}, ForgetVolume{Volume: &corev1.PersistentVolume{}},
 	AskPlugin{}, AnswerPlugin{}, ForgetPlugin{}, ReadyDevices{},
-	StageVolume{Volume: &corev1.PersistentVolume{}}, UnstageVolume{}, RepublishVolume{}, PrepareClaims{}, UnprepareClaims{},
+	StageVolume{Volume: &corev1.PersistentVolume{}}, UnstageVolume{}, RepublishVolume{},
+	ExpandVolume{Growth: VolumeGrowth{Volume: &corev1.PersistentVolume{}}}, PrepareClaims{}, UnprepareClaims{},
 }
 
 func TestEveryActionIsListed(t *testing.T) {

@@ -20,6 +20,7 @@ const (
 	TellsUse       = "GET_VOLUME_STATS"         // it is asked how full its volumes are
 	MountsForGroup = "VOLUME_MOUNT_GROUP"       // it gives volumes to the fsGroup itself
 	TellsWriters   = "SINGLE_NODE_MULTI_WRITER" // it tells one writer of a node from several
+	GrowsVolumes   = "EXPAND_VOLUME"            // it is asked when a volume has grown
 )
 
 // CSIDriver holds what a CSI driver says of itself when it registers. Nothing of it is trusted.

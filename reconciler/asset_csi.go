@@ -30,7 +30,7 @@ func CSIVolumes(
 	uses func(*node.Pod) []*corev1.PersistentVolume, board *store.Plugins, volumes StagedVolumes,
 ) KindOf[node.StagedWish, node.Staged] {
 	return KindOf[node.StagedWish, node.Staged]{
-		Name: "CSIVolume", OfPods: true, Board: board, Plan: decide.CSIVolume,
+		Name: "CSIVolume", OfPods: true, Boards: []Board{board}, Plan: decide.CSIVolume,
 		Wanted: func(pods iter.Seq[*node.Pod]) []Wanted[node.StagedWish] {
 			return wantedStaged(pods, uses, board, volumes.Known())
 		},
@@ -114,10 +114,18 @@ func boundTo(s *store.Store, pod *node.Pod, v *corev1.Volume) *corev1.Persistent
 		return nil
 	}
 	claim, ok := s.Object(node.ObjectRef{Kind: node.PersistentVolumeClaim, Namespace: pod.Object.Namespace, Name: name})
-	if !ok || claim.Claim().Status.Phase != corev1.ClaimBound {
+	if !ok {
 		return nil
 	}
-	volume, ok := s.Object(node.ObjectRef{Kind: node.PersistentVolume, Name: claim.Claim().Spec.VolumeName})
+	return volumeOf(s, claim.Claim())
+}
+
+// volumeOf returns what a claim is bound to, or nil.
+func volumeOf(s *store.Store, claim *corev1.PersistentVolumeClaim) *corev1.PersistentVolume {
+	if claim.Status.Phase != corev1.ClaimBound {
+		return nil
+	}
+	volume, ok := s.Object(node.ObjectRef{Kind: node.PersistentVolume, Name: claim.Spec.VolumeName})
 	if !ok {
 		return nil
 	}

@@ -17,9 +17,8 @@ type KindOf[W, L any] struct {
 	Wanted func(pods iter.Seq[*node.Pod]) []Wanted[W]
 	// OfPods says that pods alone may make such an asset. Otherwise a change of pods matters only while there is one.
 	OfPods bool
-	// Board rings when something has changed that Wanted reads besides objects and pods, or that a look shows.
-	// nil means that nothing rings.
-	Board Board
+	// Boards ring when something has changed that Wanted reads besides objects and pods, or that a look shows.
+	Boards []Board
 	// Look shows what is there of an asset.
 	Look func(ctx context.Context, want W) (L, error)
 	// Plan decides what is done next, and is pure.
@@ -50,7 +49,7 @@ type Board interface {
 type Kind interface {
 	name() string
 	ofPods() bool
-	board() Board
+	boards() []Board
 	wanted(pods iter.Seq[*node.Pod]) []Asset
 	unseen() any // the look before the first one
 	lookAt(ctx context.Context, a Asset) (any, error)
@@ -59,9 +58,9 @@ type Kind interface {
 	leaves(a node.Action) (any, bool)
 }
 
-func (k KindOf[W, L]) name() string { return k.Name }
-func (k KindOf[W, L]) ofPods() bool { return k.OfPods }
-func (k KindOf[W, L]) board() Board { return k.Board }
+func (k KindOf[W, L]) name() string    { return k.Name }
+func (k KindOf[W, L]) ofPods() bool    { return k.OfPods }
+func (k KindOf[W, L]) boards() []Board { return k.Boards }
 
 func (k KindOf[W, L]) wanted(pods iter.Seq[*node.Pod]) (all []Asset) {
 	for _, w := range k.Wanted(pods) {

@@ -26,7 +26,7 @@ type Plugins interface {
 func RegisteredPlugins(board *store.Plugins, plugins Plugins) KindOf[node.PluginWish, node.Plugin] {
 	return KindOf[node.PluginWish, node.Plugin]{
 		Name:   "RegisteredPlugin",
-		Board:  board,
+		Boards: []Board{board},
 		Wanted: func(iter.Seq[*node.Pod]) []Wanted[node.PluginWish] { return wantedPlugins(board) },
 		Plan:   decide.RegisteredPlugin,
 		Look: func(_ context.Context, want node.PluginWish) (node.Plugin, error) {

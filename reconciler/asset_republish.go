@@ -29,7 +29,7 @@ func PublishedVolumes(
 	drivers func() []string, of func(*node.Pod, []string) []string, board Board, volumes Publications,
 ) KindOf[node.PublishedVolume, time.Time] {
 	return KindOf[node.PublishedVolume, time.Time]{
-		Name: "PublishedVolume", OfPods: true, Board: board, Plan: decide.PublishedVolume,
+		Name: "PublishedVolume", OfPods: true, Boards: []Board{board}, Plan: decide.PublishedVolume,
 		Wanted: func(pods iter.Seq[*node.Pod]) (wanted []Wanted[node.PublishedVolume]) {
 			those := drivers()
 			if len(those) == 0 {

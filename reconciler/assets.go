@@ -14,7 +14,7 @@ type assets struct {
 	tended   map[AssetKey]*Tended
 	untended map[AssetKey]bool // those that get a turn next
 	due      alarms[AssetKey]
-	heard    map[string]int64 // by kind: the revision of its board that was taken
+	heard    map[string]int64 // by kind: the revisions of its boards that were taken, together
 }
 
 // Tended is the track of an asset, with the loop's own notes on it.
@@ -60,13 +60,16 @@ func (l *Loop) takeAssets(objects, pods bool) {
 	}
 }
 
-// hear reports whether the board of a kind has news. If so, the assets of the kind are looked at again.
+// hear reports whether a board of a kind has news. If so, the assets of the kind are looked at again.
 func (l *Loop) hear(kind Kind) (news bool) {
-	board := kind.board()
-	if board == nil || board.Revision() == l.heard[kind.name()] {
+	var revisions int64
+	for _, board := range kind.boards() {
+		revisions += board.Revision()
+	}
+	if revisions == l.heard[kind.name()] {
 		return false
 	}
-	l.heard[kind.name()] = board.Revision()
+	l.heard[kind.name()] = revisions
 	for _, t := range l.assetsOf(kind) {
 		t.Doubt(l.Stamp())
 		l.untended[t.asset.Key] = true

@@ -203,7 +203,7 @@ func TestAKindIsAskedAgainWhenWhatItReadsHasChanged(t *testing.T) {
 		{name: "its board", there: true, rung: true, asked: true, looked: true},
 	} {
 		asked, board := 0, &probeBoard{}
-		kind := KindOf[string, bool]{Name: "Probe", OfPods: c.ofPods, Board: board}
+		kind := KindOf[string, bool]{Name: "Probe", OfPods: c.ofPods, Boards: []Board{&probeBoard{}, board}}
 		kind.Plan = func(decide.Asset[string, bool]) (p decide.Plan) { return p }
 		kind.Wanted = func(pods iter.Seq[*node.Pod]) (wanted []Wanted[string]) {
 			asked++

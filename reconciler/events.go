@@ -138,6 +138,7 @@ var kubernetesFailures = map[string]string{
 	node.FailedMount:           "",
 	node.FailedUnmount:         "",
 	node.VolumeFailedDelete:    "",
+	node.VolumeResizeFailed:    "",
 	node.FailedPrepareClaims:   "Failed to prepare dynamic resources: ",
 	node.FailedUnprepareClaims: "Failed to unprepare dynamic resources: ",
 	node.FailedPostStart:       "PostStartHook failed: ",

@@ -109,7 +109,7 @@ func (r *Reconciler) Run(ctx context.Context) error {
 	r.loop.Hands = newHands(ctx, r)
 	go r.watch(ctx)
 	for _, kind := range r.Kinds {
-		if board := kind.board(); board != nil {
+		for _, board := range kind.boards() {
 			go r.heed(ctx, board)
 		}
 	}
@@ -290,7 +290,7 @@ func (r *Reconciler) finish(f finished) {
 	}
 }
 
-// finishAsset hands an outcome to the loop, and reports a failure as an event.
+// finishAsset hands an outcome to the loop, and reports it as an event.
 func (r *Reconciler) finishAsset(t *Tended, o Outcome) {
 	o.Now = r.Act.Clock()
 	r.loop.FinishAsset(t, o)
@@ -304,12 +304,19 @@ func (r *Reconciler) found(t *Tended, s AssetSighting) {
 	r.reportAsset(t, Outcome{Err: s.Err, Now: now})
 }
 
+// reportAsset adds an event for a failure, and for a success that is news.
 func (r *Reconciler) reportAsset(t *Tended, o Outcome) {
-	if o.Err == nil || errors.Is(o.Err, context.Canceled) {
+	e, news := node.Event{}, false
+	switch {
+	case o.Err == nil:
+		e, news = report(o)
+	case !errors.Is(o.Err, context.Canceled) && !errors.Is(o.Err, node.ErrNotFound):
+		r.Log.Warn("cannot tend an asset of the node", "asset", t.Asset().Key.String(), "err", o.Err)
+		e, news = failed(o.Err), true
+	}
+	if !news {
 		return
 	}
-	r.Log.Warn("cannot tend an asset of the node", "asset", t.Asset().Key.String(), "err", o.Err)
-	e := failed(o.Err)
 	e.Time = o.Now
 	if of, ok := o.Action.(interface{ Concerns() *node.Pod }); ok {
 		e.Key, e.UID = of.Concerns().Key(), of.Concerns().UID()

@@ -13,6 +13,7 @@ func newRealms(w *world, f *faults, o Options) []realm {
 		newPlugins(w, o),
 		newCSIVolumes(w, o),
 		newRepublished(w, o),
+		newGrown(w, o),
 	}
 	if o.Extra != nil {
 		all = append(all, o.Extra(w, o))

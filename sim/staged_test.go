@@ -81,7 +81,7 @@ func (s *staging) chance() *faults { return s.faults }
 func (s *staging) kind(a *agent) reconciler.Kind {
 	board := &stagedBoard{revision: 1} // the agent before may have left some
 	return reconciler.KindOf[string, bool]{
-		Name: s.name(), OfPods: true, Board: board, Plan: decideStaged,
+		Name: s.name(), OfPods: true, Boards: []reconciler.Board{board}, Plan: decideStaged,
 		Wanted: func(pods iter.Seq[*node.Pod]) (wanted []reconciler.Wanted[string]) {
 			users := map[string][]node.Key{}
 			for name := range s.staged {

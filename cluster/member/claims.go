@@ -27,9 +27,9 @@ func claimsOf(pod *corev1.Pod) []node.ObjectRef {
 }
 
 // keepClaim brings a claim to the node, with the volume that the cluster has bound it to and once that is attached. Nodes
-// may read both but watch neither. Once bound, the two stay together.
+// may read both but watch neither. Once bound, the two stay together. The volume may grow.
 func (o *objects) keepClaim(ctx context.Context, ref node.ObjectRef) {
-	attachment := &attachment{}
+	attachment, held := &attachment{}, (*corev1.PersistentVolume)(nil)
 	defer o.attachments.unwant(attachment)
 	retry.Until(ctx, o.log, ref.String()+": cannot put it on the node yet", retry.Most, func(ctx context.Context) error {
 		claim, volume, err := o.cluster.claim(ctx, ref.Namespace, ref.Name)
@@ -41,11 +41,15 @@ func (o *objects) keepClaim(ctx context.Context, ref node.ObjectRef) {
 			err = o.attach(ctx, ref, attachment, volume)
 		}
 		if err == nil {
-			err = o.node.put(ctx, volume, claim)
+			held = ungrown(claim, volume)
+			err = o.node.put(ctx, held, claim)
 		}
 		o.note(ctx, ref, err)
 		return err
 	})
+	if held != nil && held.Spec.CSI != nil {
+		o.keepSize(ctx, ref, held)
+	}
 	<-ctx.Done()
 }
 
@@ -82,7 +86,9 @@ func neededFor(v *corev1.PersistentVolume) (refs []node.ObjectRef) {
 		return nil
 	}
 	refs = append(refs, node.ObjectRef{Kind: node.CSIDriverObject, Name: v.Spec.CSI.Driver})
-	for _, secret := range []*corev1.SecretReference{v.Spec.CSI.NodeStageSecretRef, v.Spec.CSI.NodePublishSecretRef} {
+	for _, secret := range []*corev1.SecretReference{
+		v.Spec.CSI.NodeStageSecretRef, v.Spec.CSI.NodePublishSecretRef, v.Spec.CSI.NodeExpandSecretRef,
+	} {
 		if secret != nil {
 			refs = append(refs, node.ObjectRef{Kind: node.Secret, Namespace: secret.Namespace, Name: secret.Name})
 		}
@@ -118,7 +124,7 @@ func fitVolume(v *corev1.PersistentVolume, from node.Value) {
 	}
 	v.Spec.VolumeAttributesClassName = nil
 	if source := v.Spec.CSI; source != nil {
-		source.ControllerPublishSecretRef, source.ControllerExpandSecretRef, source.NodeExpandSecretRef = nil, nil, nil
+		source.ControllerPublishSecretRef, source.ControllerExpandSecretRef = nil, nil
 	}
 	v.Spec.PersistentVolumeReclaimPolicy = corev1.PersistentVolumeReclaimRetain
 	if ref := v.Spec.ClaimRef; ref != nil {

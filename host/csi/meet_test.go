@@ -29,6 +29,7 @@ type fake struct {
 	do     func(call, path string) // what a call does
 
 	stagedBy, publishedBy map[string]string // how the volume is attached
+	expandedBy            *csiapi.NodeExpandVolumeRequest
 }
 
 func (f *fake) GetPluginInfo(context.Context, *csiapi.GetPluginInfoRequest) (*csiapi.GetPluginInfoResponse, error) {

@@ -58,10 +58,19 @@ func permittedVolume(d Delivery, old *node.Object) error {
 	if d.Object.Volume().Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimDelete && !made {
 		return invalid(d, "spec.persistentVolumeReclaimPolicy", "must be Retain: the node removes no files but those of the volumes that it makes")
 	}
-	if old != nil && !apiequality.Semantic.DeepEqual(d.Object.Volume().Spec.PersistentVolumeSource, old.Volume().Spec.PersistentVolumeSource) {
+	if old != nil && !sameSource(d.Object.Volume(), old.Volume()) {
 		return invalid(d, "spec", "where a volume lies is immutable; delete it first")
 	}
 	return nil
+}
+
+// sameSource reports whether a volume lies where it did. A Secret by which it grows may be added, as in Kubernetes.
+func sameSource(next, old *corev1.PersistentVolume) bool {
+	is, was := next.Spec.PersistentVolumeSource, old.Spec.PersistentVolumeSource.DeepCopy()
+	if is.CSI != nil && was.CSI != nil && was.CSI.NodeExpandSecretRef == nil {
+		was.CSI.NodeExpandSecretRef = is.CSI.NodeExpandSecretRef
+	}
+	return apiequality.Semantic.DeepEqual(is, *was)
 }
 
 // permittedClaim lets a claim grow where the node has made its volume.

@@ -77,6 +77,38 @@ func TestAClaimIsHeldByItsPods(t *testing.T) {
 	}
 }
 
+func TestAVolumeOfADriverMayGrowAndStaysWhereItLies(t *testing.T) {
+	secret := func(name string) *corev1.SecretReference {
+		return &corev1.SecretReference{Namespace: "default", Name: name}
+	}
+	volume := func(handle, size string, grows *corev1.SecretReference) *corev1.PersistentVolume {
+		v := &corev1.PersistentVolume{}
+		v.Name, v.Spec.Capacity = "disk", corev1.ResourceList{"storage": resource.MustParse(size)}
+		v.Spec.CSI = &corev1.CSIPersistentVolumeSource{Driver: "disk", VolumeHandle: handle, NodeExpandSecretRef: grows}
+		return v
+	}
+	for _, c := range []struct {
+		name      string
+		old, next *corev1.PersistentVolume
+		taken     bool
+	}{
+		{"with more capacity", volume("h", "1Gi", nil), volume("h", "2Gi", nil), true},
+		{"with a Secret by which it grows", volume("h", "1Gi", nil), volume("h", "2Gi", secret("a")), true},
+		{"with another such Secret", volume("h", "1Gi", secret("a")), volume("h", "1Gi", secret("b")), false},
+		{"without it", volume("h", "1Gi", secret("a")), volume("h", "1Gi", nil), false},
+		{"with another handle", volume("h", "1Gi", nil), volume("i", "1Gi", nil), false},
+	} {
+		b := newBench(t)
+		b.in.Storage = storage.Keeper{NewUID: b.in.NewUID}
+		if _, _, err := b.in.Apply([]Delivery{{Object: node.NewObject(c.old)}}, b.now); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := b.in.Apply([]Delivery{{Object: node.NewObject(c.next)}}, b.now); (err == nil) != c.taken {
+			t.Errorf("it is posted again %s: got %v", c.name, err)
+		}
+	}
+}
+
 func TestAWaitingPodThatIsPreemptedHoldsNoClaim(t *testing.T) {
 	b := newBench(t)
 	b.postClaim()

@@ -62,7 +62,7 @@ func (k Keeper) unfit(c *corev1.PersistentVolumeClaim, v *corev1.PersistentVolum
 		return "has another volumeMode"
 	case !containsAll(v.Spec.AccessModes, c.Spec.AccessModes):
 		return fmt.Sprintf("allows %s, not %s", v.Spec.AccessModes, c.Spec.AccessModes)
-	case v.Spec.Capacity.Storage().Cmp(*c.Spec.Resources.Requests.Storage()) < 0:
+	case !node.FromCluster(v) && v.Spec.Capacity.Storage().Cmp(*c.Spec.Resources.Requests.Storage()) < 0:
 		return fmt.Sprintf("has %s, not %s", v.Spec.Capacity.Storage(), c.Spec.Resources.Requests.Storage())
 	case !selects(c.Spec.Selector, v):
 		return "does not match the selector"

@@ -116,8 +116,8 @@ func (d *driver) NodeGetCapabilities(
 // NodeStageVolume mounts a volume for the node.
 func (d *driver) NodeStageVolume(ctx context.Context, r *csiapi.NodeStageVolumeRequest) (*csiapi.NodeStageVolumeResponse, error) {
 	do := func() error {
-		if r.GetVolumeContext()["medium"] == "memory" {
-			return mount("tmpfs", r.GetStagingTargetPath(), "tmpfs", 0)
+		if c := r.GetVolumeContext(); c["medium"] == "memory" {
+			return inMemory(r.GetStagingTargetPath(), c["size"])
 		}
 		return d.bind(r.GetVolumeId(), r.GetStagingTargetPath())
 	}
@@ -194,6 +194,22 @@ func (d *driver) NodeGetVolumeStats(
 	return answer, d.does(ctx, "NodeGetVolumeStats", r.GetVolumeId(), do)
 }
 
+// NodeExpandVolume makes a file system in memory larger. All its mounts show that. A directory has no size.
+func (d *driver) NodeExpandVolume(
+	ctx context.Context, r *csiapi.NodeExpandVolumeRequest,
+) (*csiapi.NodeExpandVolumeResponse, error) {
+	size := r.GetCapacityRange().GetRequiredBytes()
+	do := func() error {
+		var s unix.Statfs_t
+		if err := unix.Statfs(r.GetVolumePath(), &s); err != nil || s.Type != unix.TMPFS_MAGIC {
+			return err
+		}
+		return unix.Mount("", r.GetStagingTargetPath(), "", unix.MS_REMOUNT, fmt.Sprintf("size=%d", size))
+	}
+	more := append(told(r.GetVolumeCapability(), nil, nil, r.GetSecrets()), fmt.Sprintf("size=%d", size), "at="+r.GetVolumePath())
+	return &csiapi.NodeExpandVolumeResponse{CapacityBytes: size}, d.does(ctx, "NodeExpandVolume", r.GetVolumeId(), do, more...)
+}
+
 // told says what a call brings besides the volume.
 func told(c *csiapi.VolumeCapability, attributes, attached, secrets map[string]string) []string {
 	words := []string{"mode=" + c.GetAccessMode().GetMode().String()}
@@ -213,6 +229,18 @@ func told(c *csiapi.VolumeCapability, attributes, attached, secrets map[string]s
 		words = append(words, "secret:"+key+"="+secrets[key])
 	}
 	return words
+}
+
+// inMemory mounts a file system in memory, of a size as the kernel reads it.
+func inMemory(at, size string) error {
+	if there, err := mounted(at); there || err != nil {
+		return err
+	}
+	options := ""
+	if size != "" {
+		options = "size=" + size
+	}
+	return unix.Mount("tmpfs", at, "tmpfs", 0, options)
 }
 
 // device mounts a device at a file.

@@ -69,11 +69,14 @@ func (c storageCheck) persistentVolume(s *corev1.PersistentVolumeSpec, at *field
 		member{"csi", s.CSI != nil})
 }
 
-// csi refuses what only the controller of a driver, or the growth of a volume, would need.
+// csi refuses what only the controller of a driver would need.
 func (c storageCheck) csi(s *corev1.CSIPersistentVolumeSource, at *field.Path) {
 	c.name(at.Child("driver"), s.Driver, csiDriverName)
 	c.given(at.Child("volumeHandle"), s.VolumeHandle)
-	for _, secret := range []secretMember{{"nodeStageSecretRef", s.NodeStageSecretRef}, {"nodePublishSecretRef", s.NodePublishSecretRef}} {
+	for _, secret := range []secretMember{
+		{"nodeStageSecretRef", s.NodeStageSecretRef}, {"nodePublishSecretRef", s.NodePublishSecretRef},
+		{"nodeExpandSecretRef", s.NodeExpandSecretRef},
+	} {
 		if secret.ref != nil {
 			c.given(at.Child(secret.name, "name"), secret.ref.Name)
 			c.given(at.Child(secret.name, "namespace"), secret.ref.Namespace)
@@ -81,10 +84,9 @@ func (c storageCheck) csi(s *corev1.CSIPersistentVolumeSource, at *field.Path) {
 	}
 	for _, secret := range []secretMember{
 		{"controllerPublishSecretRef", s.ControllerPublishSecretRef}, {"controllerExpandSecretRef", s.ControllerExpandSecretRef},
-		{"nodeExpandSecretRef", s.NodeExpandSecretRef},
 	} {
 		if secret.ref != nil {
-			c.refused(at.Child(secret.name), "not supported by this node: it asks no controller, and has no driver grow a volume")
+			c.refused(at.Child(secret.name), "not supported by this node: it asks no controller")
 		}
 	}
 }
