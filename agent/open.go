@@ -3,12 +3,14 @@ package agent
 import (
 	"context"
 	"errors"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/uuid"
 	clientmetrics "k8s.io/client-go/tools/metrics"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"nodal/agent/cordon"
 	"nodal/agent/files"
 	"nodal/agent/state"
 	"nodal/host/csi"
@@ -31,6 +33,7 @@ type memory struct {
 	keeper  storage.Keeper // binds claims
 	counts  *metrics.Agent
 	audit   *audit.Log // nil if nothing is kept of requests
+	cordon  *cordon.Keeper
 }
 
 // open restores the state that the agent before left on the disk.
@@ -42,6 +45,10 @@ func open(ctx context.Context, o Options, f facts) (memory, error) {
 	}
 	s.ClearWay()
 	kept, err := openAudit(o, s.Store)
+	if err != nil {
+		return memory{}, errors.Join(err, s.Close())
+	}
+	closed, err := cordon.Open(cfg.Dirs.Cordon(), s.Events.Add, time.Now)
 	if err != nil {
 		return memory{}, errors.Join(err, s.Close())
 	}
@@ -66,6 +73,6 @@ func open(ctx context.Context, o Options, f facts) (memory, error) {
 	s.Adopt(volumes.Adopt)
 	return memory{
 		state: s, volumes: volumes, plugins: board, csi: drivers,
-		files: files.In(cfg.Dirs, cfg.Pods.Logs.Budget, volumes.IsOurs, o.Log), keeper: keeper, counts: counts, audit: kept,
+		files: files.In(cfg.Dirs, cfg.Pods.Logs.Budget, volumes.IsOurs, o.Log), keeper: keeper, counts: counts, audit: kept, cordon: closed,
 	}, nil
 }

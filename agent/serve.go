@@ -54,7 +54,7 @@ func expose(o Options, f facts, m memory, r runtime, p parts) (*api, error) {
 		},
 		Machine: server.Machine{
 			Containers: r.streams, Logs: m.files, Images: p.shelf, Stats: p.figures, Past: p.remembered(), PastPod: p.recalled(), Vitals: p.vitals,
-			Ranking: p.relief.Ranking, Shutdown: p.machine,
+			Ranking: p.relief.Ranking, Shutdown: p.machine, Cordon: m.cordon,
 			Probes: p.prober.Counts, Alive: p.reconciler.Alive, SecretsKey: m.state.Secrets, Subnets: r.own.Subnets(),
 			CSIVolumes: csiVolumes(m.state.Store, m.csi.Held),
 			System:     systemLogs(l, r.own.LogFile()),

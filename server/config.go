@@ -67,6 +67,7 @@ type Machine struct {
 	Vitals     Vitals
 	Ranking    Ranking  // nil if no pod is ever evicted
 	Shutdown   Shutdown // nil stands for a machine that stays up
+	Cordon     Cordon   // nil stands for a node that cannot be cordoned
 	Probes     func() []*node.ProbeCount
 	Garbage    Garbage
 	Running    func(context.Context) (map[node.Key]*node.Observed, error) // the runtime's pods
@@ -116,6 +117,25 @@ var _ Shutdown = staysUp{}
 
 func (staysUp) State() node.Shutdown     { return node.Shutdown{} }
 func (staysUp) Changed() <-chan struct{} { return nil }
+
+// Cordon keeps whether the node takes new pods.
+type Cordon interface {
+	State() node.Cordon
+	// Changed returns a channel that is closed when the state differs.
+	Changed() <-chan struct{}
+	Set(reason string) (node.Cordon, error)
+	Lift() error
+}
+
+// alwaysOpen is a node that cannot be cordoned.
+type alwaysOpen struct{}
+
+var _ Cordon = alwaysOpen{}
+
+func (alwaysOpen) State() node.Cordon              { return node.Cordon{} }
+func (alwaysOpen) Changed() <-chan struct{}        { return nil }
+func (alwaysOpen) Set(string) (node.Cordon, error) { return node.Cordon{}, node.ErrUnsupported }
+func (alwaysOpen) Lift() error                     { return node.ErrUnsupported }
 
 // Past returns what was recorded of usage, for each pod of a name. If there is an error, it says what is missing.
 type Past func(history.Question) ([]history.Past, error)
@@ -225,6 +245,9 @@ func (cfg Config) withDefaults() Config {
 	}
 	if cfg.Machine.Shutdown == nil {
 		cfg.Machine.Shutdown = staysUp{}
+	}
+	if cfg.Machine.Cordon == nil {
+		cfg.Machine.Cordon = alwaysOpen{}
 	}
 	if cfg.Machine.SecretsKey == nil {
 		cfg.Machine.SecretsKey = noKey{}

@@ -36,6 +36,7 @@ type nodeService struct {
 	subnets    Subnets
 	ranking    Ranking
 	shutdown   Shutdown
+	cordon     Cordon
 	verbosity  Verbosity
 	fixed      bool // enableDebugFlagsHandler is off
 	stopped    <-chan struct{}
@@ -70,6 +71,7 @@ func (s *nodeService) describe(ctx context.Context) *nodev1.GetNodeResponse {
 		answer.Sources = append(answer.Sources, sourceOf(state, delivered[state.Source]))
 	}
 	answer.Shutdown, answer.Configuration = showShutdown(s.shutdown.State()), showConfigured(configured)
+	answer.Cordon = showCordon(s.cordon.State())
 	r, conditions := s.vitals.Look(ctx)
 	answer.Warnings = append(answer.Warnings, beyond(s.vitals.Beyond())...)
 	answer.Runtime = &nodev1.Runtime{

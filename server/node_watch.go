@@ -23,7 +23,7 @@ func (s *nodeService) WatchNode(
 	for {
 		pods, sources, offers, vitals := s.store.Changed(), s.sources.Changed(), s.offers.Changed(), s.vitals.Changed()
 		key, subnets := s.key.Changed(), s.subnets.Changed()
-		shutdown, config := s.shutdown.Changed(), s.config.Changed()
+		shutdown, config, cordon := s.shutdown.Changed(), s.config.Changed(), s.cordon.Changed()
 		present := s.describe(ctx)
 		if state := timeless(present); !proto.Equal(state, sent) {
 			if err := stream.Send(&nodev1.WatchNodeResponse{Node: present}); err != nil {
@@ -43,6 +43,7 @@ func (s *nodeService) WatchNode(
 		case <-subnets:
 		case <-shutdown:
 		case <-config:
+		case <-cordon:
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-s.stopped:

@@ -29,12 +29,13 @@ import (
 // nodeReader is a client that takes one message when the test reads it.
 type nodeReader struct {
 	grpc.ServerStream
-	ctx  context.Context
-	sent chan *nodev1.GetNodeResponse
-	says atomic.Pointer[runtimeWord] // the runtime's status
-	left atomic.Int64                // of the disk, of which 10 have to be
-	key  *scriptedKey
-	told keptConfiguration
+	ctx    context.Context
+	sent   chan *nodev1.GetNodeResponse
+	says   atomic.Pointer[runtimeWord] // the runtime's status
+	left   atomic.Int64                // of the disk, of which 10 have to be
+	key    *scriptedKey
+	cordon *heldCordon
+	told   keptConfiguration
 	// rules sets the thresholds of the node.
 	rules func([]health.Rule)
 }
@@ -98,11 +99,12 @@ func watchNode(t *testing.T, test func(t *testing.T, n *node1, r *nodeReader)) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		stopped, ended, key := make(chan struct{}), make(chan error), &scriptedKey{}
+		held := &heldCordon{}
 		service := nodeService{
 			store: n.store, sources: n.sources, offers: &n.offers, site: node.Site{NodeName: "node1"}, stopped: stopped, key: key,
-			subnets: noSubnets{}, shutdown: staysUp{},
+			subnets: noSubnets{}, shutdown: staysUp{}, cordon: held,
 		}
-		r := &nodeReader{ctx: ctx, key: key, sent: make(chan *nodev1.GetNodeResponse)}
+		r := &nodeReader{ctx: ctx, key: key, cordon: held, sent: make(chan *nodev1.GetNodeResponse)}
 		r.left.Store(11)
 		vitals := reconciler.NewVitals(reconciler.VitalsConfig{
 			Runtime: n.runtime, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Rules: []health.Rule{{Signal: "nodefs.available", Least: health.Threshold{Percent: 10}}},

@@ -151,7 +151,7 @@ func newServices(cfg Config, stopped <-chan struct{}) services {
 		objects: newObjectServices(kept, stopped),
 		stats:   &statsService{pods: state.Store, stats: machine.Stats, past: machine.Past, now: cfg.Now, stopped: stopped},
 		node: &nodeService{
-			store: state.Store, sources: state.Sources, offers: state.Offers, site: state.Site, vitals: machine.Vitals, ranking: machine.Ranking, shutdown: machine.Shutdown,
+			store: state.Store, sources: state.Sources, offers: state.Offers, site: state.Site, vitals: machine.Vitals, ranking: machine.Ranking, shutdown: machine.Shutdown, cordon: machine.Cordon,
 			facts: cfg.Facts, config: state.Configuration, verbosity: cfg.Debug.Verbosity, fixed: cfg.Debug.NoFlags, stopped: stopped,
 			plugins: state.Plugins, devices: state.Devices, csiVolumes: machine.CSIVolumes, garbage: machine.Garbage, key: machine.SecretsKey, subnets: machine.Subnets,
 		},

@@ -40,6 +40,9 @@ func (d Dirs) Seccomp() string { return filepath.Join(d.Root, "seccomp") }
 // Addresses returns the file with the node's addresses of the last start.
 func (d Dirs) Addresses() string { return filepath.Join(d.Root, "node-addresses") }
 
+// Cordon is the file that is there while the node takes no new pods.
+func (d Dirs) Cordon() string { return filepath.Join(d.Root, "cordon.json") }
+
 // AuditLog returns the file of the audit log, unless --audit-log-path names another.
 func (d Dirs) AuditLog() string { return filepath.Join(d.Root, "audit", "audit.log") }
 

@@ -33,6 +33,7 @@ type Intake struct {
 	Sources map[node.Source]string // the configured ones, with their places; nil allows any
 	// Unheld says why the node does not hold pods to NetworkPolicies; "" if it does. nil means that it does.
 	Unheld func() string
+	Cordon func() node.Cordon // whether new pods of the API are taken; nil means that they are
 	// Preempted is called for each pod that has to end for a critical one, with the resource which
 	// that one lacked. nil disables it.
 	Preempted func(*node.Pod, corev1.ResourceName)
@@ -177,7 +178,7 @@ func (in Intake) applyOne(tx *store.Tx, d Delivery, now time.Time) (Outcome, err
 	outcome := Outcome{Key: key, Warnings: append(warnings, in.offered().Advice(d.Pod)...)}
 	slot := tx.Get(key)
 	if slot == nil {
-		if err := in.crowded(tx, key); err != nil {
+		if err := errors.Join(in.crowded(tx, key), in.cordoned(d, Created)); err != nil {
 			return Outcome{}, err
 		}
 		if wrong := in.unfit(tx, d, nil, Created); len(wrong) > 0 {
@@ -192,6 +193,9 @@ func (in Intake) applyOne(tx *store.Tx, d Delivery, now time.Time) (Outcome, err
 	}
 	next := *slot
 	in.succeed(tx, &next, d, &outcome, now)
+	if err := in.cordoned(d, outcome.Verdict); err != nil {
+		return Outcome{}, err
+	}
 	if wrong := in.unfit(tx, d, heir(slot), outcome.Verdict); len(wrong) > 0 {
 		return Outcome{}, refusal(d, wrong)
 	}

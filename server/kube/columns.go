@@ -140,6 +140,9 @@ var nodeColumns = columns{
 				state = cmp.Or(state, "NotReady")
 			}
 		}
+		if n.Spec.Unschedulable {
+			state += ",SchedulingDisabled"
+		}
 		var roles []string
 		for _, label := range slices.Sorted(maps.Keys(n.Labels)) {
 			if role, ok := strings.CutPrefix(label, rolePrefix); ok && role != "" {

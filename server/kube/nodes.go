@@ -67,6 +67,11 @@ func shownNode(of *nodev1.GetNodeResponse) (*object, error) {
 			},
 		},
 	}
+	if c := of.GetCordon(); c != nil {
+		made.Spec.Unschedulable = true
+		since := metav1.NewTime(c.GetSinceAt().AsTime())
+		made.Spec.Taints = []corev1.Taint{{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule, TimeAdded: &since}}
+	}
 	if len(made.Spec.PodCIDRs) > 0 {
 		made.Spec.PodCIDR = made.Spec.PodCIDRs[0]
 	}

@@ -30,6 +30,7 @@ type resource struct {
 	// The methods of the node API that do what the verbs ask for. They say which right a caller needs. A resource without
 	// put and remove cannot be changed.
 	get, list, watch, put, remove string
+	alter                         string           // does what update and patch ask for, where nothing can be created
 	scope                         auth.Scope       // of get and list, if it is narrower than that of the methods
 	review                        http.HandlerFunc // answers an object that is a question; there are no others of the resource
 }
@@ -51,6 +52,9 @@ func (r *resource) verbs() []string {
 	}
 	if r.put != "" {
 		verbs = append(verbs, "create", "update", "patch")
+	}
+	if r.alter != "" {
+		verbs = append(verbs, "update", "patch")
 	}
 	if r.remove != "" {
 		verbs = append(verbs, "delete", "deletecollection")
@@ -95,7 +99,7 @@ func resources(c clients) []*resource {
 		plural:           "nodes", singular: "node", short: []string{"no"},
 		object: new(corev1.Node), source: nodes{c}, columns: nodeColumns,
 		get: nodev1.NodeService_GetNode_FullMethodName, list: nodev1.NodeService_GetNode_FullMethodName,
-		watch: nodev1.NodeService_WatchNode_FullMethodName,
+		watch: nodev1.NodeService_WatchNode_FullMethodName, alter: nodev1.NodeService_Cordon_FullMethodName,
 	}, {
 		GroupVersionKind: eventsv1.SchemeGroupVersion.WithKind("Event"),
 		plural:           "events", singular: "event", short: []string{"ev"}, namespaced: true,

@@ -112,6 +112,10 @@ func (r *resource) routes(c clients) []Route {
 		routes = append(routes, Route{"DELETE", one, r.remove, changes, write.remove, true},
 			Route{"DELETE", within, r.remove, changes, write.removeAll, true})
 	}
+	if r.alter != "" {
+		routes = append(routes, Route{"PUT", one, r.alter, auth.WholeNode, write.changeNode, true},
+			Route{"PATCH", one, r.alter, auth.WholeNode, write.changeNode, true})
+	}
 	if _, ok := r.source.(pods); ok {
 		routes = append(routes, write.podRoutes(one)...)
 	}

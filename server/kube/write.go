@@ -305,7 +305,7 @@ func (s writer) objectIn(r *http.Request) (*object, error) {
 
 // take has the node take an object, and returns it as it then is. In a dry run it is checked and returned as it came.
 func (s writer) take(w http.ResponseWriter, r *http.Request, given *object, since *int64) (*object, error) {
-	manifest, err := json.Marshal(given.Object)
+	manifest, err := json.Marshal(withoutMark(given).Object)
 	if err != nil {
 		return nil, err
 	}

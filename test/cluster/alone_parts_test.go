@@ -1,10 +1,13 @@
 package cluster
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"nodal/test/claim"
+	"nodal/test/daemon"
 )
 
 const limitedServer = `  containers:
@@ -24,8 +27,11 @@ func TestKubectlChangesRunningPodsOfANodeAlone(t *testing.T) {
 		"kubectl resizes a running pod of a node by its subresource, set resources and set image, and the pod goes on",
 		"kubectl debug adds a container to a running pod of a node, and makes a copy of it",
 		"an eviction ends a pod of a node within its grace period",
+		"kubectl drains a node of all pods but those of files; until kubectl uncordon the node takes no new ones, over restarts too",
 	)
-	a := startAlone(t)
+	files := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(files, "static.yaml"), []byte(manifest("static", pausing)), 0o600))
+	a := startAlone(t, "--pod-manifest-path", files)
 	a.does(manifest("web", limitedServer), "apply -f -", "pod/web created")
 	a.does(manifest("small", pausing), "apply -f -", "pod/small created")
 	a.does("", "wait --for=condition=Ready pod/web pod/small --timeout=120s", "condition met")
@@ -58,8 +64,7 @@ func TestKubectlChangesRunningPodsOfANodeAlone(t *testing.T) {
 	a.does(eviction, "create --raw /api/v1/namespaces/default/pods/web/eviction -f -", "Success")
 	a.does("", "wait --for=delete pod/web --timeout=60s")
 	a.fails(strings.Replace(eviction, "web", "none", 1), "create --raw /api/v1/namespaces/default/pods/web/eviction -f -", "name in URL does not match")
-	a.does("", "cordon node-a", "on a node this path takes GET") // kubectl counts that as no failure
-	a.does("", "delete pods --all --grace-period=1", "deleted")
+	a.drains()
 }
 
 // debugs checks that kubectl debug adds a container, and copies a pod.
@@ -71,4 +76,23 @@ func (a *alone) debugs() {
 	a.does("", "debug web --copy-to=web-copy --set-image=main=nodal.test/busybox:1", "")
 	a.does("", "wait --for=condition=Ready pod/web-copy --timeout=60s", "condition met")
 	a.does("", "logs web -c looker", "Mem:") // it has had the time to print it
+}
+
+// drains checks that kubectl drains the node, and what holds while it is cordoned.
+func (a *alone) drains() {
+	a.t.Helper()
+	a.does("", "wait --for=condition=Ready pod/static-node-a --timeout=60s", "condition met")
+	a.does("", "drain node-a --force --grace-period=1 --timeout=120s", "node/node-a cordoned", "evicting pod default/small", "node/node-a drained")
+	a.node.Kill()
+	a.node.Launch()
+	a.node.Await("the agent again", func(daemon.Pods) bool { return true }) // kubectl does not wait for it
+	a.does("", "wait --for=condition=Ready node/node-a --timeout=60s", "condition met")
+	a.does("", "get nodes", "Ready,SchedulingDisabled")
+	if names := a.does("", "get pods -o name"); strings.TrimSpace(names) != "pod/static-node-a" {
+		a.t.Errorf("after the drain there are %s", names)
+	}
+	a.fails(manifest("late", pausing), "apply -f -", "the node is cordoned")
+	a.does("", "uncordon node-a", "uncordoned")
+	a.does(manifest("late", pausing), "apply -f -", "pod/late created")
+	a.does("", "delete pod late --grace-period=1", "deleted")
 }

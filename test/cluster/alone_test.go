@@ -37,9 +37,9 @@ type alone struct {
 	dir    string
 }
 
-func startAlone(t *testing.T) *alone {
+func startAlone(t *testing.T, flags ...string) *alone {
 	t.Helper()
-	a := &alone{t: t, node: daemon.Start(t, rig.Containerd(t)), dir: t.TempDir()}
+	a := &alone{t: t, node: daemon.Start(t, rig.Containerd(t), flags...), dir: t.TempDir()}
 	return a.as("admin")
 }
 

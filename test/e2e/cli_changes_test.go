@@ -14,6 +14,7 @@ func TestTheCommandLineChangesPods(t *testing.T) {
 		"kubelet apply, plan, diff and delete take files, directories and standard input, and diff shows both values of each changed field",
 		"kubelet wait ends when pods are ready, deleted or have succeeded, and at once when that cannot come any more",
 		"kubelet restart restarts the containers of a pod, which stays",
+		"kubelet cordon has the node refuse new pods, until kubelet uncordon",
 	)
 	n := start(t)
 	dir := t.TempDir()
@@ -71,6 +72,12 @@ func TestTheCommandLineChangesPods(t *testing.T) {
 	expect(0, "pod/web deleted", "delete", "-f", filepath.Join(dir, "pod.yaml"))
 	expect(1, "pod default/web: not found", "get", "web")
 	expect(0, "nothing of it is there", "delete", "-f", dir)
+
+	expect(0, "takes no new pods", "cordon", "--reason", "a new disk")
+	expect(0, "Ready,Cordoned", "get", "nodes")
+	expect(1, "the node is cordoned (a new disk)", "apply", "-f", filepath.Join(dir, "pod.yaml"))
+	expect(0, "takes new pods", "uncordon")
+	expect(0, "created", "plan", "-f", filepath.Join(dir, "pod.yaml"))
 }
 
 // isReady asks whether a pod is ready.

@@ -28,7 +28,7 @@ import (
 // ownFiles are the files and directories below a node's root directory that the agent alone makes and uses.
 // Files that the machine's owner put there stay.
 var ownFiles = []string{
-	"audit", "credentials", "graceful_node_shutdown_state", "history", "image_manager", "images", "node-addresses", "pki",
+	"audit", "cordon.json", "credentials", "graceful_node_shutdown_state", "history", "image_manager", "images", "node-addresses", "pki",
 	"pod-resources", "pods-api", "secrets.key.next", "secrets.key.old",
 }
 

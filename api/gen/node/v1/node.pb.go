@@ -158,6 +158,8 @@ type GetNodeResponse struct {
 	Shutdown *Shutdown `protobuf:"bytes,25,opt,name=shutdown,proto3" json:"shutdown,omitempty"`
 	// How the node follows the files of its configuration.
 	Configuration *Configuration `protobuf:"bytes,26,opt,name=configuration,proto3" json:"configuration,omitempty"`
+	// Why the node takes no new pods; absent while it does.
+	Cordon        *CordonState `protobuf:"bytes,27,opt,name=cordon,proto3" json:"cordon,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -374,6 +376,228 @@ func (x *GetNodeResponse) GetConfiguration() *Configuration {
 	return nil
 }
 
+func (x *GetNodeResponse) GetCordon() *CordonState {
+	if x != nil {
+		return x.Cordon
+	}
+	return nil
+}
+
+// CordonState says since when the node takes no new pods.
+type CordonState struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	SinceAt *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=since_at,json=sinceAt,proto3" json:"since_at,omitempty"`
+	// What the admin gave as the reason; it may be empty.
+	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CordonState) Reset() {
+	*x = CordonState{}
+	mi := &file_node_v1_node_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CordonState) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CordonState) ProtoMessage() {}
+
+func (x *CordonState) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_node_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CordonState.ProtoReflect.Descriptor instead.
+func (*CordonState) Descriptor() ([]byte, []int) {
+	return file_node_v1_node_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *CordonState) GetSinceAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.SinceAt
+	}
+	return nil
+}
+
+func (x *CordonState) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+type CordonRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Shown to those whose pods the node refuses. At most 256 bytes.
+	Reason        string `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CordonRequest) Reset() {
+	*x = CordonRequest{}
+	mi := &file_node_v1_node_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CordonRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CordonRequest) ProtoMessage() {}
+
+func (x *CordonRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_node_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CordonRequest.ProtoReflect.Descriptor instead.
+func (*CordonRequest) Descriptor() ([]byte, []int) {
+	return file_node_v1_node_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *CordonRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+type CordonResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Cordon        *CordonState           `protobuf:"bytes,1,opt,name=cordon,proto3" json:"cordon,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CordonResponse) Reset() {
+	*x = CordonResponse{}
+	mi := &file_node_v1_node_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CordonResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CordonResponse) ProtoMessage() {}
+
+func (x *CordonResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_node_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CordonResponse.ProtoReflect.Descriptor instead.
+func (*CordonResponse) Descriptor() ([]byte, []int) {
+	return file_node_v1_node_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *CordonResponse) GetCordon() *CordonState {
+	if x != nil {
+		return x.Cordon
+	}
+	return nil
+}
+
+type UncordonRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UncordonRequest) Reset() {
+	*x = UncordonRequest{}
+	mi := &file_node_v1_node_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UncordonRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UncordonRequest) ProtoMessage() {}
+
+func (x *UncordonRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_node_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UncordonRequest.ProtoReflect.Descriptor instead.
+func (*UncordonRequest) Descriptor() ([]byte, []int) {
+	return file_node_v1_node_proto_rawDescGZIP(), []int{5}
+}
+
+type UncordonResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UncordonResponse) Reset() {
+	*x = UncordonResponse{}
+	mi := &file_node_v1_node_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UncordonResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UncordonResponse) ProtoMessage() {}
+
+func (x *UncordonResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_node_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UncordonResponse.ProtoReflect.Descriptor instead.
+func (*UncordonResponse) Descriptor() ([]byte, []int) {
+	return file_node_v1_node_proto_rawDescGZIP(), []int{6}
+}
+
 // Shutdown says how far a shutdown of the machine has come. Its pods end phase by phase, the least important first.
 type Shutdown struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
@@ -394,7 +618,7 @@ type Shutdown struct {
 
 func (x *Shutdown) Reset() {
 	*x = Shutdown{}
-	mi := &file_node_v1_node_proto_msgTypes[2]
+	mi := &file_node_v1_node_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -406,7 +630,7 @@ func (x *Shutdown) String() string {
 func (*Shutdown) ProtoMessage() {}
 
 func (x *Shutdown) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[2]
+	mi := &file_node_v1_node_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -419,7 +643,7 @@ func (x *Shutdown) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Shutdown.ProtoReflect.Descriptor instead.
 func (*Shutdown) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{2}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Shutdown) GetBeganAt() *timestamppb.Timestamp {
@@ -475,7 +699,7 @@ type ShutdownPod struct {
 
 func (x *ShutdownPod) Reset() {
 	*x = ShutdownPod{}
-	mi := &file_node_v1_node_proto_msgTypes[3]
+	mi := &file_node_v1_node_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -487,7 +711,7 @@ func (x *ShutdownPod) String() string {
 func (*ShutdownPod) ProtoMessage() {}
 
 func (x *ShutdownPod) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[3]
+	mi := &file_node_v1_node_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -500,7 +724,7 @@ func (x *ShutdownPod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShutdownPod.ProtoReflect.Descriptor instead.
 func (*ShutdownPod) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{3}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ShutdownPod) GetNamespace() string {
@@ -540,7 +764,7 @@ type SecretsKey struct {
 
 func (x *SecretsKey) Reset() {
 	*x = SecretsKey{}
-	mi := &file_node_v1_node_proto_msgTypes[4]
+	mi := &file_node_v1_node_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -552,7 +776,7 @@ func (x *SecretsKey) String() string {
 func (*SecretsKey) ProtoMessage() {}
 
 func (x *SecretsKey) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[4]
+	mi := &file_node_v1_node_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -565,7 +789,7 @@ func (x *SecretsKey) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SecretsKey.ProtoReflect.Descriptor instead.
 func (*SecretsKey) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{4}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *SecretsKey) GetSource() string {
@@ -625,7 +849,7 @@ type RotateSecretsKeyRequest struct {
 
 func (x *RotateSecretsKeyRequest) Reset() {
 	*x = RotateSecretsKeyRequest{}
-	mi := &file_node_v1_node_proto_msgTypes[5]
+	mi := &file_node_v1_node_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -637,7 +861,7 @@ func (x *RotateSecretsKeyRequest) String() string {
 func (*RotateSecretsKeyRequest) ProtoMessage() {}
 
 func (x *RotateSecretsKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[5]
+	mi := &file_node_v1_node_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -650,7 +874,7 @@ func (x *RotateSecretsKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateSecretsKeyRequest.ProtoReflect.Descriptor instead.
 func (*RotateSecretsKeyRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{5}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{10}
 }
 
 type RotateSecretsKeyResponse struct {
@@ -662,7 +886,7 @@ type RotateSecretsKeyResponse struct {
 
 func (x *RotateSecretsKeyResponse) Reset() {
 	*x = RotateSecretsKeyResponse{}
-	mi := &file_node_v1_node_proto_msgTypes[6]
+	mi := &file_node_v1_node_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -674,7 +898,7 @@ func (x *RotateSecretsKeyResponse) String() string {
 func (*RotateSecretsKeyResponse) ProtoMessage() {}
 
 func (x *RotateSecretsKeyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[6]
+	mi := &file_node_v1_node_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -687,7 +911,7 @@ func (x *RotateSecretsKeyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateSecretsKeyResponse.ProtoReflect.Descriptor instead.
 func (*RotateSecretsKeyResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{6}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *RotateSecretsKeyResponse) GetSecretsKey() *SecretsKey {
@@ -711,7 +935,7 @@ type SettingWarning struct {
 
 func (x *SettingWarning) Reset() {
 	*x = SettingWarning{}
-	mi := &file_node_v1_node_proto_msgTypes[7]
+	mi := &file_node_v1_node_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -723,7 +947,7 @@ func (x *SettingWarning) String() string {
 func (*SettingWarning) ProtoMessage() {}
 
 func (x *SettingWarning) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[7]
+	mi := &file_node_v1_node_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -736,7 +960,7 @@ func (x *SettingWarning) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SettingWarning.ProtoReflect.Descriptor instead.
 func (*SettingWarning) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{7}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *SettingWarning) GetSetting() string {
@@ -776,7 +1000,7 @@ type NodeCondition struct {
 
 func (x *NodeCondition) Reset() {
 	*x = NodeCondition{}
-	mi := &file_node_v1_node_proto_msgTypes[8]
+	mi := &file_node_v1_node_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -788,7 +1012,7 @@ func (x *NodeCondition) String() string {
 func (*NodeCondition) ProtoMessage() {}
 
 func (x *NodeCondition) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[8]
+	mi := &file_node_v1_node_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -801,7 +1025,7 @@ func (x *NodeCondition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeCondition.ProtoReflect.Descriptor instead.
 func (*NodeCondition) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{8}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *NodeCondition) GetType() string {
@@ -847,7 +1071,7 @@ type WatchNodeRequest struct {
 
 func (x *WatchNodeRequest) Reset() {
 	*x = WatchNodeRequest{}
-	mi := &file_node_v1_node_proto_msgTypes[9]
+	mi := &file_node_v1_node_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -859,7 +1083,7 @@ func (x *WatchNodeRequest) String() string {
 func (*WatchNodeRequest) ProtoMessage() {}
 
 func (x *WatchNodeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[9]
+	mi := &file_node_v1_node_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -872,7 +1096,7 @@ func (x *WatchNodeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchNodeRequest.ProtoReflect.Descriptor instead.
 func (*WatchNodeRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{9}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{14}
 }
 
 type WatchNodeResponse struct {
@@ -885,7 +1109,7 @@ type WatchNodeResponse struct {
 
 func (x *WatchNodeResponse) Reset() {
 	*x = WatchNodeResponse{}
-	mi := &file_node_v1_node_proto_msgTypes[10]
+	mi := &file_node_v1_node_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -897,7 +1121,7 @@ func (x *WatchNodeResponse) String() string {
 func (*WatchNodeResponse) ProtoMessage() {}
 
 func (x *WatchNodeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[10]
+	mi := &file_node_v1_node_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -910,7 +1134,7 @@ func (x *WatchNodeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchNodeResponse.ProtoReflect.Descriptor instead.
 func (*WatchNodeResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{10}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *WatchNodeResponse) GetNode() *GetNodeResponse {
@@ -941,7 +1165,7 @@ type Runtime struct {
 
 func (x *Runtime) Reset() {
 	*x = Runtime{}
-	mi := &file_node_v1_node_proto_msgTypes[11]
+	mi := &file_node_v1_node_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -953,7 +1177,7 @@ func (x *Runtime) String() string {
 func (*Runtime) ProtoMessage() {}
 
 func (x *Runtime) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[11]
+	mi := &file_node_v1_node_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -966,7 +1190,7 @@ func (x *Runtime) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Runtime.ProtoReflect.Descriptor instead.
 func (*Runtime) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{11}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Runtime) GetEndpoint() string {
@@ -1045,7 +1269,7 @@ type RuntimeHandler struct {
 
 func (x *RuntimeHandler) Reset() {
 	*x = RuntimeHandler{}
-	mi := &file_node_v1_node_proto_msgTypes[12]
+	mi := &file_node_v1_node_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1057,7 +1281,7 @@ func (x *RuntimeHandler) String() string {
 func (*RuntimeHandler) ProtoMessage() {}
 
 func (x *RuntimeHandler) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[12]
+	mi := &file_node_v1_node_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1070,7 +1294,7 @@ func (x *RuntimeHandler) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RuntimeHandler.ProtoReflect.Descriptor instead.
 func (*RuntimeHandler) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{12}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *RuntimeHandler) GetName() string {
@@ -1112,7 +1336,7 @@ type Source struct {
 
 func (x *Source) Reset() {
 	*x = Source{}
-	mi := &file_node_v1_node_proto_msgTypes[13]
+	mi := &file_node_v1_node_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1124,7 +1348,7 @@ func (x *Source) String() string {
 func (*Source) ProtoMessage() {}
 
 func (x *Source) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[13]
+	mi := &file_node_v1_node_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1137,7 +1361,7 @@ func (x *Source) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Source.ProtoReflect.Descriptor instead.
 func (*Source) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{13}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Source) GetName() string {
@@ -1194,7 +1418,7 @@ type SourceError struct {
 
 func (x *SourceError) Reset() {
 	*x = SourceError{}
-	mi := &file_node_v1_node_proto_msgTypes[14]
+	mi := &file_node_v1_node_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1206,7 +1430,7 @@ func (x *SourceError) String() string {
 func (*SourceError) ProtoMessage() {}
 
 func (x *SourceError) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[14]
+	mi := &file_node_v1_node_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1219,7 +1443,7 @@ func (x *SourceError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SourceError.ProtoReflect.Descriptor instead.
 func (*SourceError) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{14}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *SourceError) GetOrigin() string {
@@ -1255,7 +1479,7 @@ type PodCounts struct {
 
 func (x *PodCounts) Reset() {
 	*x = PodCounts{}
-	mi := &file_node_v1_node_proto_msgTypes[15]
+	mi := &file_node_v1_node_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1267,7 +1491,7 @@ func (x *PodCounts) String() string {
 func (*PodCounts) ProtoMessage() {}
 
 func (x *PodCounts) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[15]
+	mi := &file_node_v1_node_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1280,7 +1504,7 @@ func (x *PodCounts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodCounts.ProtoReflect.Descriptor instead.
 func (*PodCounts) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{15}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *PodCounts) GetTotal() int32 {
@@ -1319,7 +1543,7 @@ type ListCapabilitiesRequest struct {
 
 func (x *ListCapabilitiesRequest) Reset() {
 	*x = ListCapabilitiesRequest{}
-	mi := &file_node_v1_node_proto_msgTypes[16]
+	mi := &file_node_v1_node_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1331,7 +1555,7 @@ func (x *ListCapabilitiesRequest) String() string {
 func (*ListCapabilitiesRequest) ProtoMessage() {}
 
 func (x *ListCapabilitiesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[16]
+	mi := &file_node_v1_node_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1344,7 +1568,7 @@ func (x *ListCapabilitiesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCapabilitiesRequest.ProtoReflect.Descriptor instead.
 func (*ListCapabilitiesRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{16}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{21}
 }
 
 type Capability struct {
@@ -1359,7 +1583,7 @@ type Capability struct {
 
 func (x *Capability) Reset() {
 	*x = Capability{}
-	mi := &file_node_v1_node_proto_msgTypes[17]
+	mi := &file_node_v1_node_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1371,7 +1595,7 @@ func (x *Capability) String() string {
 func (*Capability) ProtoMessage() {}
 
 func (x *Capability) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[17]
+	mi := &file_node_v1_node_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1384,7 +1608,7 @@ func (x *Capability) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Capability.ProtoReflect.Descriptor instead.
 func (*Capability) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{17}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Capability) GetField() string {
@@ -1417,7 +1641,7 @@ type ListCapabilitiesResponse struct {
 
 func (x *ListCapabilitiesResponse) Reset() {
 	*x = ListCapabilitiesResponse{}
-	mi := &file_node_v1_node_proto_msgTypes[18]
+	mi := &file_node_v1_node_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1429,7 +1653,7 @@ func (x *ListCapabilitiesResponse) String() string {
 func (*ListCapabilitiesResponse) ProtoMessage() {}
 
 func (x *ListCapabilitiesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[18]
+	mi := &file_node_v1_node_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1442,7 +1666,7 @@ func (x *ListCapabilitiesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCapabilitiesResponse.ProtoReflect.Descriptor instead.
 func (*ListCapabilitiesResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{18}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ListCapabilitiesResponse) GetCapabilities() []*Capability {
@@ -1460,7 +1684,7 @@ type ListGarbageRequest struct {
 
 func (x *ListGarbageRequest) Reset() {
 	*x = ListGarbageRequest{}
-	mi := &file_node_v1_node_proto_msgTypes[19]
+	mi := &file_node_v1_node_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1472,7 +1696,7 @@ func (x *ListGarbageRequest) String() string {
 func (*ListGarbageRequest) ProtoMessage() {}
 
 func (x *ListGarbageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[19]
+	mi := &file_node_v1_node_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1485,7 +1709,7 @@ func (x *ListGarbageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGarbageRequest.ProtoReflect.Descriptor instead.
 func (*ListGarbageRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{19}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{24}
 }
 
 type ListGarbageResponse struct {
@@ -1499,7 +1723,7 @@ type ListGarbageResponse struct {
 
 func (x *ListGarbageResponse) Reset() {
 	*x = ListGarbageResponse{}
-	mi := &file_node_v1_node_proto_msgTypes[20]
+	mi := &file_node_v1_node_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1511,7 +1735,7 @@ func (x *ListGarbageResponse) String() string {
 func (*ListGarbageResponse) ProtoMessage() {}
 
 func (x *ListGarbageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[20]
+	mi := &file_node_v1_node_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1524,7 +1748,7 @@ func (x *ListGarbageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGarbageResponse.ProtoReflect.Descriptor instead.
 func (*ListGarbageResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{20}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ListGarbageResponse) GetGarbage() []*Garbage {
@@ -1566,7 +1790,7 @@ type Garbage struct {
 
 func (x *Garbage) Reset() {
 	*x = Garbage{}
-	mi := &file_node_v1_node_proto_msgTypes[21]
+	mi := &file_node_v1_node_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1578,7 +1802,7 @@ func (x *Garbage) String() string {
 func (*Garbage) ProtoMessage() {}
 
 func (x *Garbage) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[21]
+	mi := &file_node_v1_node_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1591,7 +1815,7 @@ func (x *Garbage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Garbage.ProtoReflect.Descriptor instead.
 func (*Garbage) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{21}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Garbage) GetKind() string {
@@ -1665,7 +1889,7 @@ type GetLogLevelRequest struct {
 
 func (x *GetLogLevelRequest) Reset() {
 	*x = GetLogLevelRequest{}
-	mi := &file_node_v1_node_proto_msgTypes[22]
+	mi := &file_node_v1_node_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1677,7 +1901,7 @@ func (x *GetLogLevelRequest) String() string {
 func (*GetLogLevelRequest) ProtoMessage() {}
 
 func (x *GetLogLevelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[22]
+	mi := &file_node_v1_node_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1690,7 +1914,7 @@ func (x *GetLogLevelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLogLevelRequest.ProtoReflect.Descriptor instead.
 func (*GetLogLevelRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{22}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{27}
 }
 
 type GetLogLevelResponse struct {
@@ -1703,7 +1927,7 @@ type GetLogLevelResponse struct {
 
 func (x *GetLogLevelResponse) Reset() {
 	*x = GetLogLevelResponse{}
-	mi := &file_node_v1_node_proto_msgTypes[23]
+	mi := &file_node_v1_node_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1715,7 +1939,7 @@ func (x *GetLogLevelResponse) String() string {
 func (*GetLogLevelResponse) ProtoMessage() {}
 
 func (x *GetLogLevelResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[23]
+	mi := &file_node_v1_node_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1728,7 +1952,7 @@ func (x *GetLogLevelResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLogLevelResponse.ProtoReflect.Descriptor instead.
 func (*GetLogLevelResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{23}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *GetLogLevelResponse) GetVerbosity() int32 {
@@ -1747,7 +1971,7 @@ type SetLogLevelRequest struct {
 
 func (x *SetLogLevelRequest) Reset() {
 	*x = SetLogLevelRequest{}
-	mi := &file_node_v1_node_proto_msgTypes[24]
+	mi := &file_node_v1_node_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1759,7 +1983,7 @@ func (x *SetLogLevelRequest) String() string {
 func (*SetLogLevelRequest) ProtoMessage() {}
 
 func (x *SetLogLevelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[24]
+	mi := &file_node_v1_node_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1772,7 +1996,7 @@ func (x *SetLogLevelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetLogLevelRequest.ProtoReflect.Descriptor instead.
 func (*SetLogLevelRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{24}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *SetLogLevelRequest) GetVerbosity() int32 {
@@ -1792,7 +2016,7 @@ type SetLogLevelResponse struct {
 
 func (x *SetLogLevelResponse) Reset() {
 	*x = SetLogLevelResponse{}
-	mi := &file_node_v1_node_proto_msgTypes[25]
+	mi := &file_node_v1_node_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1804,7 +2028,7 @@ func (x *SetLogLevelResponse) String() string {
 func (*SetLogLevelResponse) ProtoMessage() {}
 
 func (x *SetLogLevelResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[25]
+	mi := &file_node_v1_node_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1817,7 +2041,7 @@ func (x *SetLogLevelResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetLogLevelResponse.ProtoReflect.Descriptor instead.
 func (*SetLogLevelResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{25}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *SetLogLevelResponse) GetPrevious() int32 {
@@ -1835,7 +2059,7 @@ type ListPluginsRequest struct {
 
 func (x *ListPluginsRequest) Reset() {
 	*x = ListPluginsRequest{}
-	mi := &file_node_v1_node_proto_msgTypes[26]
+	mi := &file_node_v1_node_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1847,7 +2071,7 @@ func (x *ListPluginsRequest) String() string {
 func (*ListPluginsRequest) ProtoMessage() {}
 
 func (x *ListPluginsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[26]
+	mi := &file_node_v1_node_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1860,7 +2084,7 @@ func (x *ListPluginsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPluginsRequest.ProtoReflect.Descriptor instead.
 func (*ListPluginsRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{26}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{31}
 }
 
 type ListPluginsResponse struct {
@@ -1877,7 +2101,7 @@ type ListPluginsResponse struct {
 
 func (x *ListPluginsResponse) Reset() {
 	*x = ListPluginsResponse{}
-	mi := &file_node_v1_node_proto_msgTypes[27]
+	mi := &file_node_v1_node_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1889,7 +2113,7 @@ func (x *ListPluginsResponse) String() string {
 func (*ListPluginsResponse) ProtoMessage() {}
 
 func (x *ListPluginsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[27]
+	mi := &file_node_v1_node_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1902,7 +2126,7 @@ func (x *ListPluginsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPluginsResponse.ProtoReflect.Descriptor instead.
 func (*ListPluginsResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{27}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ListPluginsResponse) GetPlugins() []*Plugin {
@@ -1938,7 +2162,7 @@ type CSIVolume struct {
 
 func (x *CSIVolume) Reset() {
 	*x = CSIVolume{}
-	mi := &file_node_v1_node_proto_msgTypes[28]
+	mi := &file_node_v1_node_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1950,7 +2174,7 @@ func (x *CSIVolume) String() string {
 func (*CSIVolume) ProtoMessage() {}
 
 func (x *CSIVolume) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[28]
+	mi := &file_node_v1_node_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1963,7 +2187,7 @@ func (x *CSIVolume) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CSIVolume.ProtoReflect.Descriptor instead.
 func (*CSIVolume) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{28}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *CSIVolume) GetDriver() string {
@@ -2009,7 +2233,7 @@ type DeviceResource struct {
 
 func (x *DeviceResource) Reset() {
 	*x = DeviceResource{}
-	mi := &file_node_v1_node_proto_msgTypes[29]
+	mi := &file_node_v1_node_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2021,7 +2245,7 @@ func (x *DeviceResource) String() string {
 func (*DeviceResource) ProtoMessage() {}
 
 func (x *DeviceResource) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[29]
+	mi := &file_node_v1_node_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2034,7 +2258,7 @@ func (x *DeviceResource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeviceResource.ProtoReflect.Descriptor instead.
 func (*DeviceResource) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{29}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *DeviceResource) GetName() string {
@@ -2135,7 +2359,7 @@ type Plugin struct {
 
 func (x *Plugin) Reset() {
 	*x = Plugin{}
-	mi := &file_node_v1_node_proto_msgTypes[30]
+	mi := &file_node_v1_node_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2147,7 +2371,7 @@ func (x *Plugin) String() string {
 func (*Plugin) ProtoMessage() {}
 
 func (x *Plugin) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[30]
+	mi := &file_node_v1_node_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2160,7 +2384,7 @@ func (x *Plugin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Plugin.ProtoReflect.Descriptor instead.
 func (*Plugin) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{30}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Plugin) GetSocket() string {
@@ -2252,7 +2476,7 @@ type CSIDriver struct {
 
 func (x *CSIDriver) Reset() {
 	*x = CSIDriver{}
-	mi := &file_node_v1_node_proto_msgTypes[31]
+	mi := &file_node_v1_node_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2264,7 +2488,7 @@ func (x *CSIDriver) String() string {
 func (*CSIDriver) ProtoMessage() {}
 
 func (x *CSIDriver) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[31]
+	mi := &file_node_v1_node_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2277,7 +2501,7 @@ func (x *CSIDriver) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CSIDriver.ProtoReflect.Descriptor instead.
 func (*CSIDriver) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{31}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *CSIDriver) GetVersion() string {
@@ -2323,7 +2547,7 @@ type ListSharesRequest struct {
 
 func (x *ListSharesRequest) Reset() {
 	*x = ListSharesRequest{}
-	mi := &file_node_v1_node_proto_msgTypes[32]
+	mi := &file_node_v1_node_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2335,7 +2559,7 @@ func (x *ListSharesRequest) String() string {
 func (*ListSharesRequest) ProtoMessage() {}
 
 func (x *ListSharesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[32]
+	mi := &file_node_v1_node_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2348,7 +2572,7 @@ func (x *ListSharesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSharesRequest.ProtoReflect.Descriptor instead.
 func (*ListSharesRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{32}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{37}
 }
 
 type ListSharesResponse struct {
@@ -2368,7 +2592,7 @@ type ListSharesResponse struct {
 
 func (x *ListSharesResponse) Reset() {
 	*x = ListSharesResponse{}
-	mi := &file_node_v1_node_proto_msgTypes[33]
+	mi := &file_node_v1_node_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2380,7 +2604,7 @@ func (x *ListSharesResponse) String() string {
 func (*ListSharesResponse) ProtoMessage() {}
 
 func (x *ListSharesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[33]
+	mi := &file_node_v1_node_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2393,7 +2617,7 @@ func (x *ListSharesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSharesResponse.ProtoReflect.Descriptor instead.
 func (*ListSharesResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{33}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ListSharesResponse) GetShares() []*Share {
@@ -2444,7 +2668,7 @@ type Share struct {
 
 func (x *Share) Reset() {
 	*x = Share{}
-	mi := &file_node_v1_node_proto_msgTypes[34]
+	mi := &file_node_v1_node_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2456,7 +2680,7 @@ func (x *Share) String() string {
 func (*Share) ProtoMessage() {}
 
 func (x *Share) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[34]
+	mi := &file_node_v1_node_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2469,7 +2693,7 @@ func (x *Share) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Share.ProtoReflect.Descriptor instead.
 func (*Share) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{34}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Share) GetNamespace() string {
@@ -2541,7 +2765,7 @@ type NUMAMemory struct {
 
 func (x *NUMAMemory) Reset() {
 	*x = NUMAMemory{}
-	mi := &file_node_v1_node_proto_msgTypes[35]
+	mi := &file_node_v1_node_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2553,7 +2777,7 @@ func (x *NUMAMemory) String() string {
 func (*NUMAMemory) ProtoMessage() {}
 
 func (x *NUMAMemory) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[35]
+	mi := &file_node_v1_node_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2566,7 +2790,7 @@ func (x *NUMAMemory) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NUMAMemory.ProtoReflect.Descriptor instead.
 func (*NUMAMemory) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{35}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *NUMAMemory) GetNode() uint32 {
@@ -2602,7 +2826,7 @@ type ShareDevices struct {
 
 func (x *ShareDevices) Reset() {
 	*x = ShareDevices{}
-	mi := &file_node_v1_node_proto_msgTypes[36]
+	mi := &file_node_v1_node_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2614,7 +2838,7 @@ func (x *ShareDevices) String() string {
 func (*ShareDevices) ProtoMessage() {}
 
 func (x *ShareDevices) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[36]
+	mi := &file_node_v1_node_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2627,7 +2851,7 @@ func (x *ShareDevices) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShareDevices.ProtoReflect.Descriptor instead.
 func (*ShareDevices) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{36}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *ShareDevices) GetResource() string {
@@ -2659,7 +2883,7 @@ type OfferedDevice struct {
 
 func (x *OfferedDevice) Reset() {
 	*x = OfferedDevice{}
-	mi := &file_node_v1_node_proto_msgTypes[37]
+	mi := &file_node_v1_node_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2671,7 +2895,7 @@ func (x *OfferedDevice) String() string {
 func (*OfferedDevice) ProtoMessage() {}
 
 func (x *OfferedDevice) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[37]
+	mi := &file_node_v1_node_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2684,7 +2908,7 @@ func (x *OfferedDevice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OfferedDevice.ProtoReflect.Descriptor instead.
 func (*OfferedDevice) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{37}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *OfferedDevice) GetResource() string {
@@ -2726,7 +2950,7 @@ type GetPressureRequest struct {
 
 func (x *GetPressureRequest) Reset() {
 	*x = GetPressureRequest{}
-	mi := &file_node_v1_node_proto_msgTypes[38]
+	mi := &file_node_v1_node_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2738,7 +2962,7 @@ func (x *GetPressureRequest) String() string {
 func (*GetPressureRequest) ProtoMessage() {}
 
 func (x *GetPressureRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[38]
+	mi := &file_node_v1_node_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2751,7 +2975,7 @@ func (x *GetPressureRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPressureRequest.ProtoReflect.Descriptor instead.
 func (*GetPressureRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{38}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *GetPressureRequest) GetSignal() string {
@@ -2779,7 +3003,7 @@ type GetPressureResponse struct {
 
 func (x *GetPressureResponse) Reset() {
 	*x = GetPressureResponse{}
-	mi := &file_node_v1_node_proto_msgTypes[39]
+	mi := &file_node_v1_node_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2791,7 +3015,7 @@ func (x *GetPressureResponse) String() string {
 func (*GetPressureResponse) ProtoMessage() {}
 
 func (x *GetPressureResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[39]
+	mi := &file_node_v1_node_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2804,7 +3028,7 @@ func (x *GetPressureResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPressureResponse.ProtoReflect.Descriptor instead.
 func (*GetPressureResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{39}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *GetPressureResponse) GetSignals() []*PressureSignal {
@@ -2858,7 +3082,7 @@ type PressureSignal struct {
 
 func (x *PressureSignal) Reset() {
 	*x = PressureSignal{}
-	mi := &file_node_v1_node_proto_msgTypes[40]
+	mi := &file_node_v1_node_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2870,7 +3094,7 @@ func (x *PressureSignal) String() string {
 func (*PressureSignal) ProtoMessage() {}
 
 func (x *PressureSignal) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[40]
+	mi := &file_node_v1_node_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2883,7 +3107,7 @@ func (x *PressureSignal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PressureSignal.ProtoReflect.Descriptor instead.
 func (*PressureSignal) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{40}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *PressureSignal) GetName() string {
@@ -2939,7 +3163,7 @@ type PressureThreshold struct {
 
 func (x *PressureThreshold) Reset() {
 	*x = PressureThreshold{}
-	mi := &file_node_v1_node_proto_msgTypes[41]
+	mi := &file_node_v1_node_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2951,7 +3175,7 @@ func (x *PressureThreshold) String() string {
 func (*PressureThreshold) ProtoMessage() {}
 
 func (x *PressureThreshold) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[41]
+	mi := &file_node_v1_node_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2964,7 +3188,7 @@ func (x *PressureThreshold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PressureThreshold.ProtoReflect.Descriptor instead.
 func (*PressureThreshold) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{41}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *PressureThreshold) GetLeast() string {
@@ -3020,7 +3244,7 @@ type EvictionCandidate struct {
 
 func (x *EvictionCandidate) Reset() {
 	*x = EvictionCandidate{}
-	mi := &file_node_v1_node_proto_msgTypes[42]
+	mi := &file_node_v1_node_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3032,7 +3256,7 @@ func (x *EvictionCandidate) String() string {
 func (*EvictionCandidate) ProtoMessage() {}
 
 func (x *EvictionCandidate) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[42]
+	mi := &file_node_v1_node_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3045,7 +3269,7 @@ func (x *EvictionCandidate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvictionCandidate.ProtoReflect.Descriptor instead.
 func (*EvictionCandidate) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{42}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *EvictionCandidate) GetNamespace() string {
@@ -3102,7 +3326,7 @@ var File_node_v1_node_proto protoreflect.FileDescriptor
 const file_node_v1_node_proto_rawDesc = "" +
 	"\n" +
 	"\x12node/v1/node.proto\x12\anode.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x14node/v1/access.proto\x1a\x19node/v1/node_config.proto\"\x10\n" +
-	"\x0eGetNodeRequest\"\xa0\n" +
+	"\x0eGetNodeRequest\"\xce\n" +
 	"\n" +
 	"\x0fGetNodeResponse\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
@@ -3138,7 +3362,8 @@ const file_node_v1_node_proto_rawDesc = "" +
 	"\tpod_cidrs\x18\x17 \x03(\tR\bpodCidrs\x12*\n" +
 	"\x11waiting_pod_cidrs\x18\x18 \x03(\tR\x0fwaitingPodCidrs\x12-\n" +
 	"\bshutdown\x18\x19 \x01(\v2\x11.node.v1.ShutdownR\bshutdown\x12<\n" +
-	"\rconfiguration\x18\x1a \x01(\v2\x16.node.v1.ConfigurationR\rconfiguration\x1a;\n" +
+	"\rconfiguration\x18\x1a \x01(\v2\x16.node.v1.ConfigurationR\rconfiguration\x12,\n" +
+	"\x06cordon\x18\x1b \x01(\v2\x14.node.v1.CordonStateR\x06cordon\x1a;\n" +
 	"\rCapacityEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a>\n" +
@@ -3147,7 +3372,16 @@ const file_node_v1_node_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xf7\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\\\n" +
+	"\vCordonState\x125\n" +
+	"\bsince_at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\asinceAt\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"'\n" +
+	"\rCordonRequest\x12\x16\n" +
+	"\x06reason\x18\x01 \x01(\tR\x06reason\">\n" +
+	"\x0eCordonResponse\x12,\n" +
+	"\x06cordon\x18\x01 \x01(\v2\x14.node.v1.CordonStateR\x06cordon\"\x11\n" +
+	"\x0fUncordonRequest\"\x12\n" +
+	"\x10UncordonResponse\"\xf7\x01\n" +
 	"\bShutdown\x125\n" +
 	"\bbegan_at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\abeganAt\x12\x14\n" +
 	"\x05cause\x18\x02 \x01(\tR\x05cause\x12\x1a\n" +
@@ -3360,8 +3594,7 @@ const file_node_v1_node_proto_rawDesc = "" +
 	"\x13SUPPORT_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10SUPPORT_HONOURED\x10\x01\x12\x1a\n" +
 	"\x16SUPPORT_WITHOUT_EFFECT\x10\x02\x12\x13\n" +
-	"\x0fSUPPORT_REFUSED\x10\x032\x86\n" +
-	"\n" +
+	"\x0fSUPPORT_REFUSED\x10\x032\xd4\v\n" +
 	"\vNodeService\x12Z\n" +
 	"\aGetNode\x12\x17.node.v1.GetNodeRequest\x1a\x18.node.v1.GetNodeResponse\"\x1c\x88\xb5\x18\x01\x90\xb5\x18\x02\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\n" +
 	"\x12\b/v1/node\x12h\n" +
@@ -3373,7 +3606,9 @@ const file_node_v1_node_proto_rawDesc = "" +
 	"\n" +
 	"ListShares\x12\x1a.node.v1.ListSharesRequest\x1a\x1b.node.v1.ListSharesResponse\"#\x88\xb5\x18\x01\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\x11\x12\x0f/v1/node/shares\x12n\n" +
 	"\vListGarbage\x12\x1b.node.v1.ListGarbageRequest\x1a\x1c.node.v1.ListGarbageResponse\"$\x88\xb5\x18\x01\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\x12\x12\x10/v1/node/garbage\x12o\n" +
-	"\vGetPressure\x12\x1b.node.v1.GetPressureRequest\x1a\x1c.node.v1.GetPressureResponse\"%\x88\xb5\x18\x01\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\x13\x12\x11/v1/node/pressure\x12o\n" +
+	"\vGetPressure\x12\x1b.node.v1.GetPressureRequest\x1a\x1c.node.v1.GetPressureResponse\"%\x88\xb5\x18\x01\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\x13\x12\x11/v1/node/pressure\x12a\n" +
+	"\x06Cordon\x12\x16.node.v1.CordonRequest\x1a\x17.node.v1.CordonResponse\"&\x88\xb5\x18\x04\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\x14:\x01*\"\x0f/v1/node:cordon\x12i\n" +
+	"\bUncordon\x12\x18.node.v1.UncordonRequest\x1a\x19.node.v1.UncordonResponse\"(\x88\xb5\x18\x04\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/v1/node:uncordon\x12o\n" +
 	"\vGetLogLevel\x12\x1b.node.v1.GetLogLevelRequest\x1a\x1c.node.v1.GetLogLevelResponse\"%\x88\xb5\x18\x04\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\x13\x12\x11/v1/node/loglevel\x12r\n" +
 	"\vSetLogLevel\x12\x1b.node.v1.SetLogLevelRequest\x1a\x1c.node.v1.SetLogLevelResponse\"(\x88\xb5\x18\x04\x90\xb5\x18\x01\x98\xb5\x18\x04\x82\xd3\xe4\x93\x02\x16:\x01*\x1a\x11/v1/node/loglevel\x1a\b\x9a\xb5\x18\x04NodeB\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
 
@@ -3390,134 +3625,146 @@ func file_node_v1_node_proto_rawDescGZIP() []byte {
 }
 
 var file_node_v1_node_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_node_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 47)
+var file_node_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 52)
 var file_node_v1_node_proto_goTypes = []any{
 	(Support)(0),                     // 0: node.v1.Support
 	(*GetNodeRequest)(nil),           // 1: node.v1.GetNodeRequest
 	(*GetNodeResponse)(nil),          // 2: node.v1.GetNodeResponse
-	(*Shutdown)(nil),                 // 3: node.v1.Shutdown
-	(*ShutdownPod)(nil),              // 4: node.v1.ShutdownPod
-	(*SecretsKey)(nil),               // 5: node.v1.SecretsKey
-	(*RotateSecretsKeyRequest)(nil),  // 6: node.v1.RotateSecretsKeyRequest
-	(*RotateSecretsKeyResponse)(nil), // 7: node.v1.RotateSecretsKeyResponse
-	(*SettingWarning)(nil),           // 8: node.v1.SettingWarning
-	(*NodeCondition)(nil),            // 9: node.v1.NodeCondition
-	(*WatchNodeRequest)(nil),         // 10: node.v1.WatchNodeRequest
-	(*WatchNodeResponse)(nil),        // 11: node.v1.WatchNodeResponse
-	(*Runtime)(nil),                  // 12: node.v1.Runtime
-	(*RuntimeHandler)(nil),           // 13: node.v1.RuntimeHandler
-	(*Source)(nil),                   // 14: node.v1.Source
-	(*SourceError)(nil),              // 15: node.v1.SourceError
-	(*PodCounts)(nil),                // 16: node.v1.PodCounts
-	(*ListCapabilitiesRequest)(nil),  // 17: node.v1.ListCapabilitiesRequest
-	(*Capability)(nil),               // 18: node.v1.Capability
-	(*ListCapabilitiesResponse)(nil), // 19: node.v1.ListCapabilitiesResponse
-	(*ListGarbageRequest)(nil),       // 20: node.v1.ListGarbageRequest
-	(*ListGarbageResponse)(nil),      // 21: node.v1.ListGarbageResponse
-	(*Garbage)(nil),                  // 22: node.v1.Garbage
-	(*GetLogLevelRequest)(nil),       // 23: node.v1.GetLogLevelRequest
-	(*GetLogLevelResponse)(nil),      // 24: node.v1.GetLogLevelResponse
-	(*SetLogLevelRequest)(nil),       // 25: node.v1.SetLogLevelRequest
-	(*SetLogLevelResponse)(nil),      // 26: node.v1.SetLogLevelResponse
-	(*ListPluginsRequest)(nil),       // 27: node.v1.ListPluginsRequest
-	(*ListPluginsResponse)(nil),      // 28: node.v1.ListPluginsResponse
-	(*CSIVolume)(nil),                // 29: node.v1.CSIVolume
-	(*DeviceResource)(nil),           // 30: node.v1.DeviceResource
-	(*Plugin)(nil),                   // 31: node.v1.Plugin
-	(*CSIDriver)(nil),                // 32: node.v1.CSIDriver
-	(*ListSharesRequest)(nil),        // 33: node.v1.ListSharesRequest
-	(*ListSharesResponse)(nil),       // 34: node.v1.ListSharesResponse
-	(*Share)(nil),                    // 35: node.v1.Share
-	(*NUMAMemory)(nil),               // 36: node.v1.NUMAMemory
-	(*ShareDevices)(nil),             // 37: node.v1.ShareDevices
-	(*OfferedDevice)(nil),            // 38: node.v1.OfferedDevice
-	(*GetPressureRequest)(nil),       // 39: node.v1.GetPressureRequest
-	(*GetPressureResponse)(nil),      // 40: node.v1.GetPressureResponse
-	(*PressureSignal)(nil),           // 41: node.v1.PressureSignal
-	(*PressureThreshold)(nil),        // 42: node.v1.PressureThreshold
-	(*EvictionCandidate)(nil),        // 43: node.v1.EvictionCandidate
-	nil,                              // 44: node.v1.GetNodeResponse.CapacityEntry
-	nil,                              // 45: node.v1.GetNodeResponse.AllocatableEntry
-	nil,                              // 46: node.v1.GetNodeResponse.LabelsEntry
-	nil,                              // 47: node.v1.CSIDriver.TopologyEntry
-	(*timestamppb.Timestamp)(nil),    // 48: google.protobuf.Timestamp
-	(*Configuration)(nil),            // 49: node.v1.Configuration
-	(*durationpb.Duration)(nil),      // 50: google.protobuf.Duration
-	(*GetNodeConfigRequest)(nil),     // 51: node.v1.GetNodeConfigRequest
-	(*GetNodeConfigResponse)(nil),    // 52: node.v1.GetNodeConfigResponse
+	(*CordonState)(nil),              // 3: node.v1.CordonState
+	(*CordonRequest)(nil),            // 4: node.v1.CordonRequest
+	(*CordonResponse)(nil),           // 5: node.v1.CordonResponse
+	(*UncordonRequest)(nil),          // 6: node.v1.UncordonRequest
+	(*UncordonResponse)(nil),         // 7: node.v1.UncordonResponse
+	(*Shutdown)(nil),                 // 8: node.v1.Shutdown
+	(*ShutdownPod)(nil),              // 9: node.v1.ShutdownPod
+	(*SecretsKey)(nil),               // 10: node.v1.SecretsKey
+	(*RotateSecretsKeyRequest)(nil),  // 11: node.v1.RotateSecretsKeyRequest
+	(*RotateSecretsKeyResponse)(nil), // 12: node.v1.RotateSecretsKeyResponse
+	(*SettingWarning)(nil),           // 13: node.v1.SettingWarning
+	(*NodeCondition)(nil),            // 14: node.v1.NodeCondition
+	(*WatchNodeRequest)(nil),         // 15: node.v1.WatchNodeRequest
+	(*WatchNodeResponse)(nil),        // 16: node.v1.WatchNodeResponse
+	(*Runtime)(nil),                  // 17: node.v1.Runtime
+	(*RuntimeHandler)(nil),           // 18: node.v1.RuntimeHandler
+	(*Source)(nil),                   // 19: node.v1.Source
+	(*SourceError)(nil),              // 20: node.v1.SourceError
+	(*PodCounts)(nil),                // 21: node.v1.PodCounts
+	(*ListCapabilitiesRequest)(nil),  // 22: node.v1.ListCapabilitiesRequest
+	(*Capability)(nil),               // 23: node.v1.Capability
+	(*ListCapabilitiesResponse)(nil), // 24: node.v1.ListCapabilitiesResponse
+	(*ListGarbageRequest)(nil),       // 25: node.v1.ListGarbageRequest
+	(*ListGarbageResponse)(nil),      // 26: node.v1.ListGarbageResponse
+	(*Garbage)(nil),                  // 27: node.v1.Garbage
+	(*GetLogLevelRequest)(nil),       // 28: node.v1.GetLogLevelRequest
+	(*GetLogLevelResponse)(nil),      // 29: node.v1.GetLogLevelResponse
+	(*SetLogLevelRequest)(nil),       // 30: node.v1.SetLogLevelRequest
+	(*SetLogLevelResponse)(nil),      // 31: node.v1.SetLogLevelResponse
+	(*ListPluginsRequest)(nil),       // 32: node.v1.ListPluginsRequest
+	(*ListPluginsResponse)(nil),      // 33: node.v1.ListPluginsResponse
+	(*CSIVolume)(nil),                // 34: node.v1.CSIVolume
+	(*DeviceResource)(nil),           // 35: node.v1.DeviceResource
+	(*Plugin)(nil),                   // 36: node.v1.Plugin
+	(*CSIDriver)(nil),                // 37: node.v1.CSIDriver
+	(*ListSharesRequest)(nil),        // 38: node.v1.ListSharesRequest
+	(*ListSharesResponse)(nil),       // 39: node.v1.ListSharesResponse
+	(*Share)(nil),                    // 40: node.v1.Share
+	(*NUMAMemory)(nil),               // 41: node.v1.NUMAMemory
+	(*ShareDevices)(nil),             // 42: node.v1.ShareDevices
+	(*OfferedDevice)(nil),            // 43: node.v1.OfferedDevice
+	(*GetPressureRequest)(nil),       // 44: node.v1.GetPressureRequest
+	(*GetPressureResponse)(nil),      // 45: node.v1.GetPressureResponse
+	(*PressureSignal)(nil),           // 46: node.v1.PressureSignal
+	(*PressureThreshold)(nil),        // 47: node.v1.PressureThreshold
+	(*EvictionCandidate)(nil),        // 48: node.v1.EvictionCandidate
+	nil,                              // 49: node.v1.GetNodeResponse.CapacityEntry
+	nil,                              // 50: node.v1.GetNodeResponse.AllocatableEntry
+	nil,                              // 51: node.v1.GetNodeResponse.LabelsEntry
+	nil,                              // 52: node.v1.CSIDriver.TopologyEntry
+	(*timestamppb.Timestamp)(nil),    // 53: google.protobuf.Timestamp
+	(*Configuration)(nil),            // 54: node.v1.Configuration
+	(*durationpb.Duration)(nil),      // 55: google.protobuf.Duration
+	(*GetNodeConfigRequest)(nil),     // 56: node.v1.GetNodeConfigRequest
+	(*GetNodeConfigResponse)(nil),    // 57: node.v1.GetNodeConfigResponse
 }
 var file_node_v1_node_proto_depIdxs = []int32{
-	48, // 0: node.v1.GetNodeResponse.started_at:type_name -> google.protobuf.Timestamp
-	12, // 1: node.v1.GetNodeResponse.runtime:type_name -> node.v1.Runtime
-	14, // 2: node.v1.GetNodeResponse.sources:type_name -> node.v1.Source
-	16, // 3: node.v1.GetNodeResponse.pods:type_name -> node.v1.PodCounts
-	44, // 4: node.v1.GetNodeResponse.capacity:type_name -> node.v1.GetNodeResponse.CapacityEntry
-	45, // 5: node.v1.GetNodeResponse.allocatable:type_name -> node.v1.GetNodeResponse.AllocatableEntry
-	46, // 6: node.v1.GetNodeResponse.labels:type_name -> node.v1.GetNodeResponse.LabelsEntry
-	9,  // 7: node.v1.GetNodeResponse.conditions:type_name -> node.v1.NodeCondition
-	8,  // 8: node.v1.GetNodeResponse.warnings:type_name -> node.v1.SettingWarning
-	5,  // 9: node.v1.GetNodeResponse.secrets_key:type_name -> node.v1.SecretsKey
-	3,  // 10: node.v1.GetNodeResponse.shutdown:type_name -> node.v1.Shutdown
-	49, // 11: node.v1.GetNodeResponse.configuration:type_name -> node.v1.Configuration
-	48, // 12: node.v1.Shutdown.began_at:type_name -> google.protobuf.Timestamp
-	48, // 13: node.v1.Shutdown.phase_ends_at:type_name -> google.protobuf.Timestamp
-	4,  // 14: node.v1.Shutdown.waiting:type_name -> node.v1.ShutdownPod
-	5,  // 15: node.v1.RotateSecretsKeyResponse.secrets_key:type_name -> node.v1.SecretsKey
-	48, // 16: node.v1.NodeCondition.transitioned_at:type_name -> google.protobuf.Timestamp
-	2,  // 17: node.v1.WatchNodeResponse.node:type_name -> node.v1.GetNodeResponse
-	13, // 18: node.v1.Runtime.handlers:type_name -> node.v1.RuntimeHandler
-	15, // 19: node.v1.Source.errors:type_name -> node.v1.SourceError
-	48, // 20: node.v1.Source.delivered_at:type_name -> google.protobuf.Timestamp
-	48, // 21: node.v1.SourceError.time:type_name -> google.protobuf.Timestamp
-	0,  // 22: node.v1.Capability.support:type_name -> node.v1.Support
-	18, // 23: node.v1.ListCapabilitiesResponse.capabilities:type_name -> node.v1.Capability
-	22, // 24: node.v1.ListGarbageResponse.garbage:type_name -> node.v1.Garbage
-	48, // 25: node.v1.Garbage.goes_at:type_name -> google.protobuf.Timestamp
-	31, // 26: node.v1.ListPluginsResponse.plugins:type_name -> node.v1.Plugin
-	30, // 27: node.v1.ListPluginsResponse.devices:type_name -> node.v1.DeviceResource
-	29, // 28: node.v1.ListPluginsResponse.csi_volumes:type_name -> node.v1.CSIVolume
-	48, // 29: node.v1.DeviceResource.lost_at:type_name -> google.protobuf.Timestamp
-	48, // 30: node.v1.Plugin.found_at:type_name -> google.protobuf.Timestamp
-	32, // 31: node.v1.Plugin.csi:type_name -> node.v1.CSIDriver
-	47, // 32: node.v1.CSIDriver.topology:type_name -> node.v1.CSIDriver.TopologyEntry
-	35, // 33: node.v1.ListSharesResponse.shares:type_name -> node.v1.Share
-	36, // 34: node.v1.ListSharesResponse.memory:type_name -> node.v1.NUMAMemory
-	38, // 35: node.v1.ListSharesResponse.devices:type_name -> node.v1.OfferedDevice
-	36, // 36: node.v1.Share.memory:type_name -> node.v1.NUMAMemory
-	37, // 37: node.v1.Share.devices:type_name -> node.v1.ShareDevices
-	41, // 38: node.v1.GetPressureResponse.signals:type_name -> node.v1.PressureSignal
-	43, // 39: node.v1.GetPressureResponse.pods:type_name -> node.v1.EvictionCandidate
-	48, // 40: node.v1.GetPressureResponse.measured_at:type_name -> google.protobuf.Timestamp
-	42, // 41: node.v1.PressureSignal.thresholds:type_name -> node.v1.PressureThreshold
-	50, // 42: node.v1.PressureThreshold.grace:type_name -> google.protobuf.Duration
-	48, // 43: node.v1.PressureThreshold.crossed_at:type_name -> google.protobuf.Timestamp
-	1,  // 44: node.v1.NodeService.GetNode:input_type -> node.v1.GetNodeRequest
-	10, // 45: node.v1.NodeService.WatchNode:input_type -> node.v1.WatchNodeRequest
-	17, // 46: node.v1.NodeService.ListCapabilities:input_type -> node.v1.ListCapabilitiesRequest
-	51, // 47: node.v1.NodeService.GetNodeConfig:input_type -> node.v1.GetNodeConfigRequest
-	6,  // 48: node.v1.NodeService.RotateSecretsKey:input_type -> node.v1.RotateSecretsKeyRequest
-	27, // 49: node.v1.NodeService.ListPlugins:input_type -> node.v1.ListPluginsRequest
-	33, // 50: node.v1.NodeService.ListShares:input_type -> node.v1.ListSharesRequest
-	20, // 51: node.v1.NodeService.ListGarbage:input_type -> node.v1.ListGarbageRequest
-	39, // 52: node.v1.NodeService.GetPressure:input_type -> node.v1.GetPressureRequest
-	23, // 53: node.v1.NodeService.GetLogLevel:input_type -> node.v1.GetLogLevelRequest
-	25, // 54: node.v1.NodeService.SetLogLevel:input_type -> node.v1.SetLogLevelRequest
-	2,  // 55: node.v1.NodeService.GetNode:output_type -> node.v1.GetNodeResponse
-	11, // 56: node.v1.NodeService.WatchNode:output_type -> node.v1.WatchNodeResponse
-	19, // 57: node.v1.NodeService.ListCapabilities:output_type -> node.v1.ListCapabilitiesResponse
-	52, // 58: node.v1.NodeService.GetNodeConfig:output_type -> node.v1.GetNodeConfigResponse
-	7,  // 59: node.v1.NodeService.RotateSecretsKey:output_type -> node.v1.RotateSecretsKeyResponse
-	28, // 60: node.v1.NodeService.ListPlugins:output_type -> node.v1.ListPluginsResponse
-	34, // 61: node.v1.NodeService.ListShares:output_type -> node.v1.ListSharesResponse
-	21, // 62: node.v1.NodeService.ListGarbage:output_type -> node.v1.ListGarbageResponse
-	40, // 63: node.v1.NodeService.GetPressure:output_type -> node.v1.GetPressureResponse
-	24, // 64: node.v1.NodeService.GetLogLevel:output_type -> node.v1.GetLogLevelResponse
-	26, // 65: node.v1.NodeService.SetLogLevel:output_type -> node.v1.SetLogLevelResponse
-	55, // [55:66] is the sub-list for method output_type
-	44, // [44:55] is the sub-list for method input_type
-	44, // [44:44] is the sub-list for extension type_name
-	44, // [44:44] is the sub-list for extension extendee
-	0,  // [0:44] is the sub-list for field type_name
+	53, // 0: node.v1.GetNodeResponse.started_at:type_name -> google.protobuf.Timestamp
+	17, // 1: node.v1.GetNodeResponse.runtime:type_name -> node.v1.Runtime
+	19, // 2: node.v1.GetNodeResponse.sources:type_name -> node.v1.Source
+	21, // 3: node.v1.GetNodeResponse.pods:type_name -> node.v1.PodCounts
+	49, // 4: node.v1.GetNodeResponse.capacity:type_name -> node.v1.GetNodeResponse.CapacityEntry
+	50, // 5: node.v1.GetNodeResponse.allocatable:type_name -> node.v1.GetNodeResponse.AllocatableEntry
+	51, // 6: node.v1.GetNodeResponse.labels:type_name -> node.v1.GetNodeResponse.LabelsEntry
+	14, // 7: node.v1.GetNodeResponse.conditions:type_name -> node.v1.NodeCondition
+	13, // 8: node.v1.GetNodeResponse.warnings:type_name -> node.v1.SettingWarning
+	10, // 9: node.v1.GetNodeResponse.secrets_key:type_name -> node.v1.SecretsKey
+	8,  // 10: node.v1.GetNodeResponse.shutdown:type_name -> node.v1.Shutdown
+	54, // 11: node.v1.GetNodeResponse.configuration:type_name -> node.v1.Configuration
+	3,  // 12: node.v1.GetNodeResponse.cordon:type_name -> node.v1.CordonState
+	53, // 13: node.v1.CordonState.since_at:type_name -> google.protobuf.Timestamp
+	3,  // 14: node.v1.CordonResponse.cordon:type_name -> node.v1.CordonState
+	53, // 15: node.v1.Shutdown.began_at:type_name -> google.protobuf.Timestamp
+	53, // 16: node.v1.Shutdown.phase_ends_at:type_name -> google.protobuf.Timestamp
+	9,  // 17: node.v1.Shutdown.waiting:type_name -> node.v1.ShutdownPod
+	10, // 18: node.v1.RotateSecretsKeyResponse.secrets_key:type_name -> node.v1.SecretsKey
+	53, // 19: node.v1.NodeCondition.transitioned_at:type_name -> google.protobuf.Timestamp
+	2,  // 20: node.v1.WatchNodeResponse.node:type_name -> node.v1.GetNodeResponse
+	18, // 21: node.v1.Runtime.handlers:type_name -> node.v1.RuntimeHandler
+	20, // 22: node.v1.Source.errors:type_name -> node.v1.SourceError
+	53, // 23: node.v1.Source.delivered_at:type_name -> google.protobuf.Timestamp
+	53, // 24: node.v1.SourceError.time:type_name -> google.protobuf.Timestamp
+	0,  // 25: node.v1.Capability.support:type_name -> node.v1.Support
+	23, // 26: node.v1.ListCapabilitiesResponse.capabilities:type_name -> node.v1.Capability
+	27, // 27: node.v1.ListGarbageResponse.garbage:type_name -> node.v1.Garbage
+	53, // 28: node.v1.Garbage.goes_at:type_name -> google.protobuf.Timestamp
+	36, // 29: node.v1.ListPluginsResponse.plugins:type_name -> node.v1.Plugin
+	35, // 30: node.v1.ListPluginsResponse.devices:type_name -> node.v1.DeviceResource
+	34, // 31: node.v1.ListPluginsResponse.csi_volumes:type_name -> node.v1.CSIVolume
+	53, // 32: node.v1.DeviceResource.lost_at:type_name -> google.protobuf.Timestamp
+	53, // 33: node.v1.Plugin.found_at:type_name -> google.protobuf.Timestamp
+	37, // 34: node.v1.Plugin.csi:type_name -> node.v1.CSIDriver
+	52, // 35: node.v1.CSIDriver.topology:type_name -> node.v1.CSIDriver.TopologyEntry
+	40, // 36: node.v1.ListSharesResponse.shares:type_name -> node.v1.Share
+	41, // 37: node.v1.ListSharesResponse.memory:type_name -> node.v1.NUMAMemory
+	43, // 38: node.v1.ListSharesResponse.devices:type_name -> node.v1.OfferedDevice
+	41, // 39: node.v1.Share.memory:type_name -> node.v1.NUMAMemory
+	42, // 40: node.v1.Share.devices:type_name -> node.v1.ShareDevices
+	46, // 41: node.v1.GetPressureResponse.signals:type_name -> node.v1.PressureSignal
+	48, // 42: node.v1.GetPressureResponse.pods:type_name -> node.v1.EvictionCandidate
+	53, // 43: node.v1.GetPressureResponse.measured_at:type_name -> google.protobuf.Timestamp
+	47, // 44: node.v1.PressureSignal.thresholds:type_name -> node.v1.PressureThreshold
+	55, // 45: node.v1.PressureThreshold.grace:type_name -> google.protobuf.Duration
+	53, // 46: node.v1.PressureThreshold.crossed_at:type_name -> google.protobuf.Timestamp
+	1,  // 47: node.v1.NodeService.GetNode:input_type -> node.v1.GetNodeRequest
+	15, // 48: node.v1.NodeService.WatchNode:input_type -> node.v1.WatchNodeRequest
+	22, // 49: node.v1.NodeService.ListCapabilities:input_type -> node.v1.ListCapabilitiesRequest
+	56, // 50: node.v1.NodeService.GetNodeConfig:input_type -> node.v1.GetNodeConfigRequest
+	11, // 51: node.v1.NodeService.RotateSecretsKey:input_type -> node.v1.RotateSecretsKeyRequest
+	32, // 52: node.v1.NodeService.ListPlugins:input_type -> node.v1.ListPluginsRequest
+	38, // 53: node.v1.NodeService.ListShares:input_type -> node.v1.ListSharesRequest
+	25, // 54: node.v1.NodeService.ListGarbage:input_type -> node.v1.ListGarbageRequest
+	44, // 55: node.v1.NodeService.GetPressure:input_type -> node.v1.GetPressureRequest
+	4,  // 56: node.v1.NodeService.Cordon:input_type -> node.v1.CordonRequest
+	6,  // 57: node.v1.NodeService.Uncordon:input_type -> node.v1.UncordonRequest
+	28, // 58: node.v1.NodeService.GetLogLevel:input_type -> node.v1.GetLogLevelRequest
+	30, // 59: node.v1.NodeService.SetLogLevel:input_type -> node.v1.SetLogLevelRequest
+	2,  // 60: node.v1.NodeService.GetNode:output_type -> node.v1.GetNodeResponse
+	16, // 61: node.v1.NodeService.WatchNode:output_type -> node.v1.WatchNodeResponse
+	24, // 62: node.v1.NodeService.ListCapabilities:output_type -> node.v1.ListCapabilitiesResponse
+	57, // 63: node.v1.NodeService.GetNodeConfig:output_type -> node.v1.GetNodeConfigResponse
+	12, // 64: node.v1.NodeService.RotateSecretsKey:output_type -> node.v1.RotateSecretsKeyResponse
+	33, // 65: node.v1.NodeService.ListPlugins:output_type -> node.v1.ListPluginsResponse
+	39, // 66: node.v1.NodeService.ListShares:output_type -> node.v1.ListSharesResponse
+	26, // 67: node.v1.NodeService.ListGarbage:output_type -> node.v1.ListGarbageResponse
+	45, // 68: node.v1.NodeService.GetPressure:output_type -> node.v1.GetPressureResponse
+	5,  // 69: node.v1.NodeService.Cordon:output_type -> node.v1.CordonResponse
+	7,  // 70: node.v1.NodeService.Uncordon:output_type -> node.v1.UncordonResponse
+	29, // 71: node.v1.NodeService.GetLogLevel:output_type -> node.v1.GetLogLevelResponse
+	31, // 72: node.v1.NodeService.SetLogLevel:output_type -> node.v1.SetLogLevelResponse
+	60, // [60:73] is the sub-list for method output_type
+	47, // [47:60] is the sub-list for method input_type
+	47, // [47:47] is the sub-list for extension type_name
+	47, // [47:47] is the sub-list for extension extendee
+	0,  // [0:47] is the sub-list for field type_name
 }
 
 func init() { file_node_v1_node_proto_init() }
@@ -3527,16 +3774,16 @@ func file_node_v1_node_proto_init() {
 	}
 	file_node_v1_access_proto_init()
 	file_node_v1_node_config_proto_init()
-	file_node_v1_node_proto_msgTypes[23].OneofWrappers = []any{}
-	file_node_v1_node_proto_msgTypes[24].OneofWrappers = []any{}
-	file_node_v1_node_proto_msgTypes[25].OneofWrappers = []any{}
+	file_node_v1_node_proto_msgTypes[28].OneofWrappers = []any{}
+	file_node_v1_node_proto_msgTypes[29].OneofWrappers = []any{}
+	file_node_v1_node_proto_msgTypes[30].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_node_v1_node_proto_rawDesc), len(file_node_v1_node_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   47,
+			NumMessages:   52,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -28,6 +28,8 @@ const (
 	NodeService_ListShares_FullMethodName       = "/node.v1.NodeService/ListShares"
 	NodeService_ListGarbage_FullMethodName      = "/node.v1.NodeService/ListGarbage"
 	NodeService_GetPressure_FullMethodName      = "/node.v1.NodeService/GetPressure"
+	NodeService_Cordon_FullMethodName           = "/node.v1.NodeService/Cordon"
+	NodeService_Uncordon_FullMethodName         = "/node.v1.NodeService/Uncordon"
 	NodeService_GetLogLevel_FullMethodName      = "/node.v1.NodeService/GetLogLevel"
 	NodeService_SetLogLevel_FullMethodName      = "/node.v1.NodeService/SetLogLevel"
 )
@@ -62,6 +64,12 @@ type NodeServiceClient interface {
 	ListGarbage(ctx context.Context, in *ListGarbageRequest, opts ...grpc.CallOption) (*ListGarbageResponse, error)
 	// GetPressure returns how far the node is from running short of its resources, and the pods that it would evict next.
 	GetPressure(ctx context.Context, in *GetPressureRequest, opts ...grpc.CallOption) (*GetPressureResponse, error)
+	// Cordon has the node take no more new pods of the API, until Uncordon. What is there goes on running and may be changed,
+	// replaced and restarted, and files and URLs still bring pods. It lasts over restarts of the agent. It is for admins, and
+	// refused on a node of a cluster: that cordons its nodes itself.
+	Cordon(ctx context.Context, in *CordonRequest, opts ...grpc.CallOption) (*CordonResponse, error)
+	// Uncordon has the node take new pods again. It is for admins.
+	Uncordon(ctx context.Context, in *UncordonRequest, opts ...grpc.CallOption) (*UncordonResponse, error)
 	// GetLogLevel returns how much the agent logs. It is for admins.
 	GetLogLevel(ctx context.Context, in *GetLogLevelRequest, opts ...grpc.CallOption) (*GetLogLevelResponse, error)
 	// SetLogLevel changes how much the agent logs, until its next start. It is for admins, and
@@ -176,6 +184,26 @@ func (c *nodeServiceClient) GetPressure(ctx context.Context, in *GetPressureRequ
 	return out, nil
 }
 
+func (c *nodeServiceClient) Cordon(ctx context.Context, in *CordonRequest, opts ...grpc.CallOption) (*CordonResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CordonResponse)
+	err := c.cc.Invoke(ctx, NodeService_Cordon_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *nodeServiceClient) Uncordon(ctx context.Context, in *UncordonRequest, opts ...grpc.CallOption) (*UncordonResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UncordonResponse)
+	err := c.cc.Invoke(ctx, NodeService_Uncordon_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *nodeServiceClient) GetLogLevel(ctx context.Context, in *GetLogLevelRequest, opts ...grpc.CallOption) (*GetLogLevelResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetLogLevelResponse)
@@ -226,6 +254,12 @@ type NodeServiceServer interface {
 	ListGarbage(context.Context, *ListGarbageRequest) (*ListGarbageResponse, error)
 	// GetPressure returns how far the node is from running short of its resources, and the pods that it would evict next.
 	GetPressure(context.Context, *GetPressureRequest) (*GetPressureResponse, error)
+	// Cordon has the node take no more new pods of the API, until Uncordon. What is there goes on running and may be changed,
+	// replaced and restarted, and files and URLs still bring pods. It lasts over restarts of the agent. It is for admins, and
+	// refused on a node of a cluster: that cordons its nodes itself.
+	Cordon(context.Context, *CordonRequest) (*CordonResponse, error)
+	// Uncordon has the node take new pods again. It is for admins.
+	Uncordon(context.Context, *UncordonRequest) (*UncordonResponse, error)
 	// GetLogLevel returns how much the agent logs. It is for admins.
 	GetLogLevel(context.Context, *GetLogLevelRequest) (*GetLogLevelResponse, error)
 	// SetLogLevel changes how much the agent logs, until its next start. It is for admins, and
@@ -267,6 +301,12 @@ func (UnimplementedNodeServiceServer) ListGarbage(context.Context, *ListGarbageR
 }
 func (UnimplementedNodeServiceServer) GetPressure(context.Context, *GetPressureRequest) (*GetPressureResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetPressure not implemented")
+}
+func (UnimplementedNodeServiceServer) Cordon(context.Context, *CordonRequest) (*CordonResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Cordon not implemented")
+}
+func (UnimplementedNodeServiceServer) Uncordon(context.Context, *UncordonRequest) (*UncordonResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Uncordon not implemented")
 }
 func (UnimplementedNodeServiceServer) GetLogLevel(context.Context, *GetLogLevelRequest) (*GetLogLevelResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetLogLevel not implemented")
@@ -450,6 +490,42 @@ func _NodeService_GetPressure_Handler(srv interface{}, ctx context.Context, dec 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _NodeService_Cordon_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CordonRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(NodeServiceServer).Cordon(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: NodeService_Cordon_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(NodeServiceServer).Cordon(ctx, req.(*CordonRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _NodeService_Uncordon_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UncordonRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(NodeServiceServer).Uncordon(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: NodeService_Uncordon_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(NodeServiceServer).Uncordon(ctx, req.(*UncordonRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _NodeService_GetLogLevel_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetLogLevelRequest)
 	if err := dec(in); err != nil {
@@ -524,6 +600,14 @@ var NodeService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetPressure",
 			Handler:    _NodeService_GetPressure_Handler,
+		},
+		{
+			MethodName: "Cordon",
+			Handler:    _NodeService_Cordon_Handler,
+		},
+		{
+			MethodName: "Uncordon",
+			Handler:    _NodeService_Uncordon_Handler,
 		},
 		{
 			MethodName: "GetLogLevel",

@@ -52,6 +52,7 @@ func TestApplyTakesFilesADirectoryAndInput(t *testing.T) {
 		"delete node node-a":          "nodes cannot be deleted",
 		"delete thing/x":              `unknown kind "thing"`,
 		"restart":                     "POD missing",
+		"cordon node-a":               `unexpected "node-a"`,
 		"wait":                        "POD missing",
 		"wait web --for gone":         "want ready, deleted or succeeded",
 		"wait web -l a=b --timeout 1": "--timeout",

@@ -69,6 +69,9 @@ func nodeItem(n *nodev1.GetNodeResponse) item {
 			state += "," + c.GetType()
 		}
 	}
+	if n.GetCordon() != nil {
+		state += ",Cordoned"
+	}
 	r := n.GetRuntime()
 	return item{
 		kind: "node", name: n.GetName(), object: asMap(n),

@@ -6,6 +6,6 @@ func Verbs() []Verb {
 		getVerb(), describeVerb(), eventsVerb(),
 		applyVerb(), planVerb(), diffVerb(), deleteVerb(), restartVerb(), waitVerb(),
 		logsVerb(), execVerb(), attachVerb(), forwardVerb(), cpVerb(),
-		topVerb(), timelineVerb(), imagesVerb(), contextVerb(), completionVerb(),
+		topVerb(), timelineVerb(), imagesVerb(), cordonVerb(), uncordonVerb(), contextVerb(), completionVerb(),
 	}
 }
