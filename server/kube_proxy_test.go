@@ -147,3 +147,24 @@ func TestConnectionsToServersInPodsAreUpgraded(t *testing.T) {
 		t.Errorf("got %q, %v", got, err)
 	}
 }
+
+func TestTheKubeletsPathsAreBelowTheProxyOfTheNode(t *testing.T) {
+	n := newNode(t)
+	for _, c := range []struct {
+		path   string
+		status int
+		want   string
+	}{
+		{"/api/v1/nodes/node1/proxy/configz", 200, "kubeletconfig"},
+		{"/api/v1/nodes/node1/proxy/pods", 200, `"kind":"PodList"`},
+		{"/api/v1/nodes/node1/proxy/healthz", 200, "ok"},
+		{"/api/v1/nodes/node1/proxy/logs/", 200, "<pre>"},
+		{"/api/v1/nodes/node1/proxy/nothing", 404, ""},
+		{"/api/v1/nodes/other/proxy/configz", 404, `node \"other\": this one is node1`},
+		{"/api/v1/nodes/node1/proxy/api/v1/nodes/node1/proxy/configz", 404, ""},
+	} {
+		if got := n.do(t, "GET", c.path, ""); got.status != c.status || !strings.Contains(got.body, c.want) {
+			t.Errorf("%s: got %d %.300s, want %d and %s", c.path, got.status, got.body, c.status, c.want)
+		}
+	}
+}

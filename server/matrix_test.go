@@ -233,7 +233,7 @@ func (r trial) target() string {
 		path += "?container=main"
 	}
 	path = strings.ReplaceAll(path, "{name}/proxy", "web:80/proxy") // without a port, the pod is read for one
-	return strings.NewReplacer("{namespace}", r.namespace, "{pod}", "web", "{name}", "web", "{container}", "main", "{uid}", "u1",
+	return strings.NewReplacer("{namespace}", r.namespace, "{pod}", "web", "{node}", "node1", "{name}", "web", "{container}", "main", "{uid}", "u1",
 		"{kind}", "configmaps", "{profile}", "heap", "{check}", "ping", "{serial}", "1f").Replace(path)
 }
 

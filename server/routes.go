@@ -41,21 +41,29 @@ type route struct {
 	handler http.Handler
 }
 
-// routes returns everything that is served over HTTP, sorted by pattern and method: the
-// kubelet's own paths, those of the Kubernetes API, and those of the API's protos. For the last two the interceptors of
-// the connection check the rights, as for gRPC.
+// routes returns everything that a node of the name serves over HTTP, sorted by pattern and method: the kubelet's own paths,
+// the same below the proxy of the node, the paths of the Kubernetes API, and those of the API's protos. For the last two the
+// interceptors of the connection check the rights, as for gRPC.
 func routes(
-	r *rest.Handlers, own []kubeletapi.Route, api []method.Method, local grpc.ClientConnInterface, a *auth.Authenticator, limits wire.BodyLimits,
+	name string, r *rest.Handlers, own []kubeletapi.Route, api []method.Method, local grpc.ClientConnInterface, a *auth.Authenticator,
+	limits wire.BodyLimits,
 ) ([]route, error) {
 	asked := &rights{guard: a}
 	table := kubernetes(kube.Routes(local, asked), api, a, limits)
 	for _, k := range own {
-		audited := a.Audited(k.Right, k.Handler)
-		if k.Body { // the audit log identifies the command in it
-			audited = wire.ReadBody(limits, audited)
+		audit := func(handler http.Handler) http.Handler {
+			audited := a.Audited(k.Right, handler)
+			if k.Body { // the audit log identifies the command in it
+				audited = wire.ReadBody(limits, audited)
+			}
+			return audited
 		}
-		terms := auth.Terms{Verb: k.Right, Scope: k.Scope}
+		audited, terms := audit(k.Handler), auth.Terms{Verb: k.Right, Scope: k.Scope}
 		table = append(table, route{k.Method, k.Pattern, k.Right, k.Scope, k.On, a.Kubelet(terms, audited)})
+		if on := k.On & method.Full; on != 0 {
+			proxied := a.Kubelet(terms, audit(kube.NodeProxy(name, k.Handler)))
+			table = append(table, route{k.Method, kube.NodeProxyRoot + k.Pattern, k.Right, k.Scope, on, proxied})
+		}
 		if path := kube.SubresourcePath(k.Pattern); path != "" {
 			table = append(table, route{k.Method, path, k.Right, k.Scope, k.On, a.Kubelet(terms, kube.Itself(kube.Subresource(local, audited)))})
 		}
@@ -101,7 +109,7 @@ func kubernetes(all []kube.Route, api []method.Method, a *auth.Authenticator, li
 
 // debugging reports whether a path is one of upstream's debugging handlers, or leads to one.
 func (rt route) debugging() bool {
-	return kubeletapi.IsDebugging(rt.pattern) || kube.IsSubresource(rt.pattern)
+	return kubeletapi.IsDebugging(strings.TrimPrefix(rt.pattern, kube.NodeProxyRoot)) || kube.IsSubresource(rt.pattern)
 }
 
 // router serves the table.

@@ -53,7 +53,7 @@ func newArrivals(tb testing.TB) *arrivals {
 	for i, k := range own {
 		own[i].Handler = func(http.ResponseWriter, *http.Request) { a.note(k.Method+" "+k.Pattern, k.Right, k.On) }
 	}
-	if a.table, err = routes(handlers, own, api, a.local(api, guard), guard, wire.BodyLimits{Bytes: 4 << 10, Timeout: time.Minute}); err != nil {
+	if a.table, err = routes("node1", handlers, own, api, a.local(api, guard), guard, wire.BodyLimits{Bytes: 4 << 10, Timeout: time.Minute}); err != nil {
 		tb.Fatal(err)
 	}
 	front := Front{Auth: guard, Requests: metrics.NewAgent("node1", 0, nil)}

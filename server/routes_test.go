@@ -26,7 +26,7 @@ func table(t *testing.T) []route {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := routes(r, kubeletapi.Routes(kubeletapi.Config{}), methods(t), nil, &auth.Authenticator{}, wire.BodyLimits{})
+	all, err := routes("node1", r, kubeletapi.Routes(kubeletapi.Config{}), methods(t), nil, &auth.Authenticator{}, wire.BodyLimits{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -70,7 +70,7 @@ func New(cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("set up REST: %w", err)
 	}
 	own := kubeletapi.Routes(cfg.kubelet(services.pods, services.logs.runs))
-	table, err := routes(handlers, own, api, s.local, cfg.Front.Auth, cfg.Front.Limits.body())
+	table, err := routes(cfg.State.Site.NodeName, handlers, own, api, s.local, cfg.Front.Auth, cfg.Front.Limits.body())
 	if err != nil {
 		return nil, fmt.Errorf("set up routes: %w", err)
 	}

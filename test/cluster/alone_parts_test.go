@@ -82,6 +82,7 @@ func (a *alone) debugs() {
 func (a *alone) drains() {
 	a.t.Helper()
 	a.does("", "wait --for=condition=Ready pod/static-node-a --timeout=60s", "condition met")
+	a.does("", "get --raw /api/v1/nodes/node-a/proxy/stats/summary", `"podRef"`, "static-node-a")
 	a.does("", "drain node-a --force --grace-period=1 --timeout=120s", "node/node-a cordoned", "evicting pod default/small", "node/node-a drained")
 	a.node.Kill()
 	a.node.Launch()
