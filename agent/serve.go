@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -206,7 +207,13 @@ func (a *api) serveUpstream(ctx context.Context, group *errgroup.Group, path str
 		a.log.Warn("programs that expect a kubelet's socket here get no answer", "socket", path, "err", err)
 		return
 	}
-	group.Go(func() error { return s.Serve(socket) })
+	group.Go(func() error {
+		err := s.Serve(socket)
+		if errors.Is(err, grpc.ErrServerStopped) { // before it began
+			return nil
+		}
+		return err
+	})
 	group.Go(func() error {
 		<-ctx.Done()
 		late := time.AfterFunc(drain, s.Stop)

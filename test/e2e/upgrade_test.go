@@ -78,12 +78,19 @@ func (n *node) relapse(restarts int) {
 	n.recover(restarts)
 }
 
-// recover makes the patient's probes succeed.
+// recover makes the patient's probes succeed, and waits until the agent has recorded that. Killed before, the next one would show
+// the pod as not ready until its first probe.
 func (n *node) recover(restarts int) {
 	n.t.Helper()
 	n.wait("patient", "a run", func(p *corev1.Pod) bool { return containerStatus(p, "main").State.Running != nil })
 	n.do("patient", "touch /started /www/ready")
-	n.waitState("patient", fmt.Sprintf("started=true ready=true restarts=%d Ready=True", restarts))
+	p := n.waitState("patient", fmt.Sprintf("started=true ready=true restarts=%d Ready=True", restarts))
+	run := strings.TrimPrefix(containerStatus(p, "main").ContainerID, "containerd://")
+	healthy := regexp.MustCompile(`"ID":"` + run + `"[^{}]*"Ready":true`)
+	n.eventually("the record of the patient's health", func() bool {
+		record, err := os.ReadFile(filepath.Join(n.Root(), "journal", "records", "pods", "default_patient.rec"))
+		return err == nil && healthy.Match(record)
+	})
 }
 
 func TestAnEarlierAgentAndThisOneTakeTurns(t *testing.T) {
