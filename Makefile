@@ -15,7 +15,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 ROUNDS ?= 100
 FUZZTIME ?= 3600
 
-.PHONY: help build bundle web dist setup-dist run run-sim cluster clean-node check test test-v2 test-node lint gen api-image licenses vuln bench chaos soak fuzz fuzz-short fmt setup setup-tests clean
+.PHONY: help build bundle web dist setup-dist run run-sim cluster clean-node check test test-all test-v2 test-node lint gen api-image licenses vuln bench chaos soak fuzz fuzz-short fmt setup setup-tests clean
 
 help: ## list the targets
 	@awk -F ': .*## ' '/^[a-z0-9-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' Makefile
@@ -54,8 +54,11 @@ cluster: setup build ## bring up a Kubernetes cluster of one node, print its kub
 check: ## run lint, unit tests, scripts and 1,000 seeds: no root, no containers, under 3 minutes
 	@test/check.sh
 
-test: setup-tests ## run every check and every test, with a real container runtime
+test: setup-tests ## run every check, and the tests without those of test/whole.txt, with a real container runtime
 	@test/all.sh
+
+test-all: setup-tests ## run every check and every test, with a real container runtime
+	@test/all.sh all
 
 test-v2: setup-tests ## run conformance and end-to-end tests on cgroup v2, in an emulated machine; two hours, or PART=2/6 of it
 	@test/vm/all.sh
@@ -97,7 +100,7 @@ soak: setup-tests bundle ## let a year's pods come and go, and print by how much
 fuzz: ## fuzz all that reads bytes of strangers, for FUZZTIME=3600 seconds together
 	test/fuzz.sh all $(FUZZTIME)
 
-fuzz-short: ## the same for 5 seconds each, as make test does
+fuzz-short: ## the same for 5 seconds each, as make test-all does
 	test/fuzz.sh each 5
 
 fmt: ## format Go and proto files

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Runs the tests of packages, fast ones first, and prints a summary. Real packages run one by one,
+# gotest.sh [all] runs the tests of packages, fast ones first, and prints a summary. Without "all" it leaves out those of
+# test/whole.txt, which take long and show details. Real packages run one by one,
 # with some tests of each side by side. More tests would wait for processors, fewer for pods. While
 # one runs, the next is built: a lock keeps them apart, so the time of one may hold the wait for another.
 set -uo pipefail
@@ -21,6 +22,16 @@ for word in ${of_the_runtime//|/ }; do
   grep -qE "$word" <<<"$names" || { echo "gotest: no end-to-end test has $word in its name" >&2; exit 1; }
 done
 
+whole=()
+if [ "${1:-}" != all ]; then
+  mapfile -t whole < <(grep -v '^#' test/whole.txt)
+  all=$(grep -rhoE --include='*_test.go' '^func Test[A-Za-z0-9]+' test host | cut -d' ' -f2)
+  for name in "${whole[@]}"; do
+    grep -qx "$name" <<<"$all" || { echo "gotest: test/whole.txt has $name, and no test has that name" >&2; exit 1; }
+  done
+fi
+skip="^($(IFS='|'; echo "${whole[*]:-none}"))$"
+
 # Real packages whose tests run the project's code in their own process.
 in_process='^nodal/(host/cri|test/(conformance(/action)?|noderuntime|rig))$'
 
@@ -30,7 +41,7 @@ export CGO_ENABLED=1 # for the race detector; shipped binaries are built without
 export GOFLAGS="${GOFLAGS:-} -vet=off" # lint has run all of vet
 # What is built meanwhile must not look as if a test had left it, so only tests carry the mark of the run.
 alone() {
-  env -u NODAL_TEST_RUN NODAL_RUN="${NODAL_TEST_RUN:-}" go test -json -timeout 30m -exec "$PWD/test/alone.sh" -p 2 -parallel 3 "$@"
+  env -u NODAL_TEST_RUN NODAL_RUN="${NODAL_TEST_RUN:-}" go test -json -timeout 30m -exec "$PWD/test/alone.sh" -p 2 -parallel 3 -skip "$skip" "$@"
 }
 {
   # shellcheck disable=SC2086
@@ -48,6 +59,6 @@ alone() {
   export NODAL_RIG_BUNDLE=$PWD/host/runtime/embedded
   go test -json -tags bundle ./host/runtime/embedded || failed=1
   alone ./test/conformance/... ./test/noderuntime || failed=1
-  go test -json -short -timeout 30m -parallel 3 -run "$of_the_runtime" ./test/e2e || failed=1
+  go test -json -short -timeout 30m -parallel 3 -skip "$skip" -run "$of_the_runtime" ./test/e2e || failed=1
   exit $failed # a run that could not begin has no failed test
-} | go run ./test/summary
+} | go run ./test/summary -left "$(IFS=,; echo "${whole[*]}")"

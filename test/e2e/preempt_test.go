@@ -26,11 +26,12 @@ func TestPodsMakeRoomForCriticalOnes(t *testing.T) {
 		c.Settings["staticPodPath"] = filepath.Join(c.Dir, "static")
 	})
 	n.up()
-	slow := shell("batch", "trap 'sleep 2; exit 0' TERM; while :; do sleep 0.1; done")
+	slow := shell("batch", "trap 'sleep 2; exit 0' TERM; echo armed; while :; do sleep 0.1; done")
 	slow.grace = 60
 	n.apply(slow.yaml())
 	n.apply(adding(web("web"), "resources: {requests: {cpu: 1m}}"))
 	n.waitRunning("batch")
+	n.logHas("batch", "armed")
 	before := n.waitRunning("web")
 	vital := func(name string) string {
 		return strings.Replace(web(name).yaml(), "spec:\n", "spec:\n  priorityClassName: system-node-critical\n", 1)
@@ -82,13 +83,14 @@ func TestARenamedStaticPodTakesItsHostPortOver(t *testing.T) {
 	claim.Shows(t, "Admission", "a renamed static pod waits until its former self has released the host port")
 	n := prepare(t, func(c *agent.Config) { c.Settings["staticPodPath"] = filepath.Join(c.Dir, "static") })
 	manifest := func(name string) string {
-		p := shell(name, "trap 'sleep 4; exit 0' TERM; while :; do sleep 0.1; done")
+		p := shell(name, "trap 'sleep 4; exit 0' TERM; echo armed; while :; do sleep 0.1; done")
 		p.grace = 60
 		return adding(p, "ports:", "- containerPort: 8081", "  hostPort: 18081")
 	}
 	n.file("node/static/web.yaml", manifest("old"))
 	n.up()
 	n.waitRunning("old-node-a")
+	n.logHas("old-node-a", "armed") // without its trap, the shell would use the whole of its grace period
 	n.file("node/static/web.yaml", manifest("new"))
 	waiting := n.wait("new-node-a", "to be there", func(*corev1.Pod) bool { return true })
 	if waiting.Status.Phase != corev1.PodPending || waiting.Status.Reason != "WaitingForRoom" {
