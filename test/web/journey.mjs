@@ -74,6 +74,7 @@ await story(async ({ context, page, origin, step }) => {
     await page.goto("about:blank");
     await page.goto(LINK);
     await page.getByText("the link was used already").waitFor();
+    await page.getByRole("link", { name: "The documents of this node" }).waitFor();
     await accessible(page, "signing in");
   });
 

@@ -46,6 +46,9 @@ export function SignInPage() {
           </div>
         </form>
       </section>
+      <p class="hint">
+        <a href="/docs/">The documents of this node</a> need no sign-in.
+      </p>
     </main>
   );
 }
