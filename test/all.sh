@@ -25,7 +25,7 @@ status=$?
 # Known inputs are run as plain tests above. A few seconds each would find a fault that is near to them.
 [ "${1:-}" = all ] && fuzz=5 || fuzz=1
 test/phase.sh "fuzz, for a moment" test/fuzz.sh each $fuzz | tee -a .cache/tests.log || status=1
-test/phase.sh "the same on cgroup v2, in small" test/vm/smoke.sh | tee -a .cache/tests.log || status=1
+test/phase.sh "the same on cgroup v2, in small" test/vm/smoke.sh "${1:-}" | tee -a .cache/tests.log || status=1
 test/phase.sh "nothing left behind" .cache/leaks check .cache/before.json || status=1
 # Print the failures, and the count as the last line, where a reader looks for it.
 awk '/^(failed: |no test that passed showed )/ { on = 1 } !/^(failed: |no test that passed showed |        )/ { on = 0 } on' .cache/tests.log
