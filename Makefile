@@ -15,7 +15,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 ROUNDS ?= 100
 FUZZTIME ?= 3600
 
-.PHONY: help build bundle web dist setup-dist run run-sim cluster clean-node check test test-all test-v2 test-node lint gen api-image licenses vuln bench chaos soak fuzz fuzz-short fmt setup setup-tests clean
+.PHONY: help build bundle web dist setup-dist run run-sim cluster clean-node check test test-all test-v2 test-node lint gen api-image licenses vuln bench chaos soak sanity fuzz fuzz-short fmt setup setup-tests clean
 
 help: ## list the targets
 	@awk -F ': .*## ' '/^[a-z0-9-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' Makefile
@@ -96,6 +96,9 @@ chaos: setup-tests ## kill agent, runtime and API server at random moments, ROUN
 
 soak: setup-tests bundle ## let a year's pods come and go, and print by how much each figure grows; about an hour
 	NODAL_REQUIRE_ROOT=1 NODAL_SOAK_SIMULATED=20000 NODAL_SOAK_REAL=1000 go test -count=1 -v -timeout 3h -run TestNothingGrows ./test/soak
+
+sanity: ## have CSI's own suite ask the CSI driver of the tests (needs root, and a module proxy)
+	go test -count=1 -v -tags sanity -run TestTheDriverIsSane ./test/csidriver
 
 fuzz: ## fuzz all that reads bytes of strangers, for FUZZTIME=3600 seconds together
 	test/fuzz.sh all $(FUZZTIME)

@@ -1,6 +1,6 @@
 // Command csidriver is a CSI driver for tests. Its volumes are directories below its directory of state, file systems
-// in memory, or devices that it is told of; it stages and publishes them by mounts. It registers with the node as drivers
-// do, and writes down what it is asked.
+// in memory, or devices that it is told of; it stages and publishes them by mounts. It makes them by name, and takes those
+// too that it has not made. It registers with the node as drivers do, and writes down what it is asked.
 //
 // Files in its directory of state tell it what to do while it runs:
 //
@@ -11,6 +11,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -55,6 +56,7 @@ func main() {
 	own := grpc.NewServer()
 	csiapi.RegisterIdentityServer(own, d)
 	csiapi.RegisterNodeServer(own, d)
+	csiapi.RegisterControllerServer(own, controller{driver: d})
 	registration := grpc.NewServer()
 	registerapi.RegisterRegistrationServer(registration, d)
 	ended := make(chan error, 2)
@@ -115,6 +117,9 @@ func (d *driver) NodeGetCapabilities(
 
 // NodeStageVolume mounts a volume for the node.
 func (d *driver) NodeStageVolume(ctx context.Context, r *csiapi.NodeStageVolumeRequest) (*csiapi.NodeStageVolumeResponse, error) {
+	if err := has(r.GetVolumeId() != "", r.GetStagingTargetPath() != "", r.GetVolumeCapability() != nil); err != nil {
+		return nil, err
+	}
 	do := func() error {
 		if c := r.GetVolumeContext(); c["medium"] == "memory" {
 			return inMemory(r.GetStagingTargetPath(), c["size"])
@@ -127,12 +132,18 @@ func (d *driver) NodeStageVolume(ctx context.Context, r *csiapi.NodeStageVolumeR
 
 // NodeUnstageVolume takes a volume from the node.
 func (d *driver) NodeUnstageVolume(ctx context.Context, r *csiapi.NodeUnstageVolumeRequest) (*csiapi.NodeUnstageVolumeResponse, error) {
+	if err := has(r.GetVolumeId() != "", r.GetStagingTargetPath() != ""); err != nil {
+		return nil, err
+	}
 	do := func() error { return unmount(r.GetStagingTargetPath()) }
 	return &csiapi.NodeUnstageVolumeResponse{}, d.does(ctx, "NodeUnstageVolume", r.GetVolumeId(), do)
 }
 
 // NodePublishVolume mounts a volume for a pod.
 func (d *driver) NodePublishVolume(ctx context.Context, r *csiapi.NodePublishVolumeRequest) (*csiapi.NodePublishVolumeResponse, error) {
+	if err := has(r.GetVolumeId() != "", r.GetTargetPath() != "", r.GetVolumeCapability() != nil); err != nil {
+		return nil, err
+	}
 	do := func() error {
 		if r.GetVolumeCapability().GetBlock() != nil {
 			return device(r.GetVolumeContext()["device"], r.GetTargetPath())
@@ -163,6 +174,9 @@ func (d *driver) NodePublishVolume(ctx context.Context, r *csiapi.NodePublishVol
 func (d *driver) NodeUnpublishVolume(
 	ctx context.Context, r *csiapi.NodeUnpublishVolumeRequest,
 ) (*csiapi.NodeUnpublishVolumeResponse, error) {
+	if err := has(r.GetVolumeId() != "", r.GetTargetPath() != ""); err != nil {
+		return nil, err
+	}
 	do := func() error {
 		if err := unmount(r.GetTargetPath()); err != nil {
 			return err
@@ -179,6 +193,9 @@ func (d *driver) NodeUnpublishVolume(
 func (d *driver) NodeGetVolumeStats(
 	ctx context.Context, r *csiapi.NodeGetVolumeStatsRequest,
 ) (*csiapi.NodeGetVolumeStatsResponse, error) {
+	if err := has(r.GetVolumeId() != "", r.GetVolumePath() != ""); err != nil {
+		return nil, err
+	}
 	answer := &csiapi.NodeGetVolumeStatsResponse{}
 	do := func() error {
 		var s unix.Statfs_t
@@ -198,13 +215,17 @@ func (d *driver) NodeGetVolumeStats(
 func (d *driver) NodeExpandVolume(
 	ctx context.Context, r *csiapi.NodeExpandVolumeRequest,
 ) (*csiapi.NodeExpandVolumeResponse, error) {
+	if err := has(r.GetVolumeId() != "", r.GetVolumePath() != ""); err != nil {
+		return nil, err
+	}
 	size := r.GetCapacityRange().GetRequiredBytes()
 	do := func() error {
 		var s unix.Statfs_t
 		if err := unix.Statfs(r.GetVolumePath(), &s); err != nil || s.Type != unix.TMPFS_MAGIC {
 			return err
 		}
-		return unix.Mount("", r.GetStagingTargetPath(), "", unix.MS_REMOUNT, fmt.Sprintf("size=%d", size))
+		at := cmp.Or(r.GetStagingTargetPath(), r.GetVolumePath()) // the other may be read-only
+		return unix.Mount("", at, "", unix.MS_REMOUNT, fmt.Sprintf("size=%d", size))
 	}
 	more := append(told(r.GetVolumeCapability(), nil, nil, r.GetSecrets()), fmt.Sprintf("size=%d", size), "at="+r.GetVolumePath())
 	return &csiapi.NodeExpandVolumeResponse{CapacityBytes: size}, d.does(ctx, "NodeExpandVolume", r.GetVolumeId(), do, more...)
@@ -291,12 +312,26 @@ func mounted(at string) (bool, error) {
 	return stat.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0, err
 }
 
+// has refuses a call that lacks something.
+func has(all ...bool) error {
+	if slices.Contains(all, false) {
+		return grpcstatus.Error(codes.InvalidArgument, "the request lacks something")
+	}
+	return nil
+}
+
 // does carries a call out, between what the files of the directory of state ask for.
 func (d *driver) does(ctx context.Context, call, volume string, do func() error, more ...string) error {
 	if err := d.asked(ctx, call, volume, more...); err != nil {
 		return err
 	}
-	if err := do(); err != nil {
+	switch err := do(); {
+	case err == nil:
+	case grpcstatus.Code(err) != codes.Unknown:
+		return err
+	case errors.Is(err, unix.ENOENT):
+		return grpcstatus.Error(codes.NotFound, err.Error())
+	default:
 		return grpcstatus.Error(codes.Internal, err.Error())
 	}
 	if slices.Contains(d.lines("late"), call) {
