@@ -48,7 +48,7 @@ func (i *intoContainer) find(ctx context.Context, s *session, word string) (pod,
 func execVerb() Verb {
 	return Verb{
 		Name: "exec", Words: "POD -- COMMAND...", Short: "run a command in a container",
-		Long:    "The exit code is that of the command. Ctrl-p ctrl-q leaves a command that was given the terminal with -it; it runs on.",
+		Long:    "The exit code is that of the command. Ctrl-p ctrl-q leaves a command that was given the terminal with -it; most end without it.",
 		Example: "kubelet exec -it web -- sh\nkubelet exec web -- cat /etc/hostname",
 		Bind: func(flags *pflag.FlagSet) action {
 			var to intoContainer
