@@ -239,7 +239,7 @@ func TestTheKubeletsPathsKeepToTheNamespacesOfAToken(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	fill := strings.NewReplacer("{namespace}", "prod", "{pod}", "hidden", "{name}", "hidden", "{container}", "main", "{uid}", "x",
+	fill := strings.NewReplacer("{namespace}", "prod", "{pod}", "hidden", "{node}", "node1", "{name}", "hidden", "{container}", "main", "{uid}", "x",
 		"{kind}", "configmaps", "{profile}", "heap", "{check}", "ping", "{serial}", "1")
 	for _, r := range table(t) {
 		verb, path := strings.ReplaceAll(r.method, "*", "GET"), fill.Replace(r.pattern)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -60,7 +61,7 @@ type stock struct {
 	nodev1.ManifestsServiceClient
 
 	objects map[node.ObjectRef]*structpb.Struct
-	mu      sync.Mutex // of told
+	mu      sync.Mutex // of told, and of objects that a test changes meanwhile
 	told    []string
 
 	revision int64
@@ -88,10 +89,19 @@ func (h *stock) find(kind node.ObjectKind, namespace, name string) (*structpb.St
 	if h.looked != nil {
 		defer h.looked()
 	}
-	if object, ok := h.objects[node.ObjectRef{Kind: kind, Namespace: namespace, Name: name}]; ok {
+	h.mu.Lock()
+	object, ok := h.objects[node.ObjectRef{Kind: kind, Namespace: namespace, Name: name}]
+	h.mu.Unlock()
+	if ok {
 		return object, nil
 	}
 	return nil, grpcstatus.Error(codes.NotFound, "it is not there")
+}
+
+func (h *stock) heard() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.told)
 }
 
 func (h *stock) GetNode(context.Context, *nodev1.GetNodeRequest, ...grpc.CallOption) (*nodev1.GetNodeResponse, error) {

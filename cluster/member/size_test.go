@@ -6,11 +6,14 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -62,6 +65,7 @@ func TestWhenAVolumeHasToGrowOnTheNode(t *testing.T) {
 
 // resizable stands for a cluster with a claim and its volume.
 type resizable struct {
+	mu     sync.Mutex
 	claim  corev1.PersistentVolumeClaim
 	volume corev1.PersistentVolume
 	told   []string // what the status of the claim was patched with
@@ -81,16 +85,30 @@ func newResizable() *resizable {
 }
 
 func (r *resizable) answer(q *http.Request) (int, any, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	switch {
 	case q.Method == http.MethodPatch:
 		body, err := io.ReadAll(q.Body)
 		r.told = append(r.told, q.URL.Path+" "+string(body))
 		r.claim.Status.Capacity = r.volume.Spec.Capacity
-		return http.StatusOK, &r.claim, err
+		return http.StatusOK, r.claim.DeepCopy(), err
 	case strings.Contains(q.URL.Path, "claims"):
-		return http.StatusOK, &r.claim, nil
+		return http.StatusOK, r.claim.DeepCopy(), nil
 	}
-	return http.StatusOK, &r.volume, nil
+	return http.StatusOK, r.volume.DeepCopy(), nil
+}
+
+func (r *resizable) heard() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.told)
+}
+
+func (r *resizable) grow(size string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.volume.Spec.Capacity = storageOf(size)
 }
 
 func TestTheClusterLearnsThatAVolumeHasGrownOnceTheNodeHasDoneItsPart(t *testing.T) {
@@ -106,20 +124,22 @@ func TestTheClusterLearnsThatAVolumeHasGrownOnceTheNodeHasDoneItsPart(t *testing
 		go func() { o.keepSize(ctx, ref, held); close(ended) }()
 
 		time.Sleep(2 * time.Minute)
-		if len(shelf.told) > 0 {
-			t.Errorf("the node has heard %q of a volume that has not grown", shelf.told)
+		if told := shelf.heard(); len(told) > 0 {
+			t.Errorf("the node has heard %q of a volume that has not grown", told)
 		}
-		server.volume.Spec.Capacity = storageOf("2Gi")
+		server.grow("2Gi")
 		time.Sleep(5 * time.Minute)
-		if len(shelf.told) != 1 || shelf.told[0] != "put PersistentVolume pv" || len(server.told) > 0 {
-			t.Errorf("the node has heard %q, and the cluster %q before the node has done its part", shelf.told, server.told)
+		if told := shelf.heard(); len(told) != 1 || told[0] != "put PersistentVolume pv" || len(server.heard()) > 0 {
+			t.Errorf("the node has heard %q, and the cluster %q before the node has done its part", told, server.heard())
 		}
 		status, err := structpb.NewStruct(map[string]any{"capacity": map[string]any{"storage": "2Gi"}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		shelf.mu.Lock()
-		shelf.objects[ref].Fields["status"] = structpb.NewStructValue(status)
+		grown := proto.CloneOf(shelf.objects[ref])
+		grown.Fields["status"] = structpb.NewStructValue(status)
+		shelf.objects[ref] = grown
 		shelf.mu.Unlock()
 		time.Sleep(5 * time.Minute)
 		cancel()
@@ -136,8 +156,8 @@ func TestTheClusterLearnsThatAVolumeHasGrownOnceTheNodeHasDoneItsPart(t *testing
 			t.Fatal(err)
 		}
 		path := "/api/v1/namespaces/default/persistentvolumeclaims/data/status "
-		if len(server.told) != 1 || server.told[0] != path+string(text) {
-			t.Errorf("the cluster has heard %q, want %s once", server.told, path+string(text))
+		if told := server.heard(); len(told) != 1 || told[0] != path+string(text) {
+			t.Errorf("the cluster has heard %q, want %s once", told, path+string(text))
 		}
 	})
 }

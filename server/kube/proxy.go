@@ -6,12 +6,14 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -167,6 +169,9 @@ func (c clients) reach(ctx context.Context, to backend) (net.Conn, error) {
 			Start: &nodev1.PortForwardStart{Namespace: to.namespace, Name: to.pod, Port: to.port},
 		}})
 	}
+	if errors.Is(err, io.EOF) { // only receiving tells why
+		_, err = stream.Recv()
+	}
 	if err != nil {
 		end()
 		return nil, err
@@ -178,29 +183,52 @@ func (c clients) reach(ctx context.Context, to backend) (net.Conn, error) {
 type tunnel struct {
 	stream grpc.BidiStreamingClient[nodev1.PortForwardRequest, nodev1.PortForwardResponse]
 	end    context.CancelFunc
-	rest   []byte // of the last message
+
+	mu   sync.Mutex // held while a message is received
+	rest []byte     // of what was received
+	err  error      // why no more is received
 }
 
 var _ net.Conn = (*tunnel)(nil)
 
 func (t *tunnel) Read(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	for len(t.rest) == 0 {
-		message, err := t.stream.Recv()
-		if err != nil {
-			return 0, err
+		if t.err != nil {
+			return 0, t.err
 		}
-		t.rest = message.GetData()
+		t.receive()
 	}
 	n := copy(p, t.rest)
 	t.rest = t.rest[n:]
 	return n, nil
 }
 
+func (t *tunnel) receive() {
+	message, err := t.stream.Recv()
+	t.rest, t.err = append(t.rest, message.GetData()...), err
+}
+
 func (t *tunnel) Write(p []byte) (int, error) {
-	if err := t.stream.Send(&nodev1.PortForwardRequest{Input: &nodev1.PortForwardRequest_Data{Data: p}}); err != nil {
+	err := t.stream.Send(&nodev1.PortForwardRequest{Input: &nodev1.PortForwardRequest_Data{Data: p}})
+	if errors.Is(err, io.EOF) {
+		err = t.ended()
+	}
+	if err != nil {
 		return 0, err
 	}
 	return len(p), nil
+}
+
+// ended returns why a stream is over to which nothing more can be sent. Only receiving tells that.
+func (t *tunnel) ended() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for t.err == nil {
+		t.receive()
+	}
+	return t.err
 }
 
 func (t *tunnel) Close() error {
