@@ -201,21 +201,6 @@ func (p *pods) remove(ctx context.Context, key types.NamespacedName, want *corev
 	return nil
 }
 
-// report sends a status to the cluster. If the pod has changed there, the watch brings the pod back, and its status
-// is derived again.
-func (p *pods) report(ctx context.Context, want *corev1.Pod, status *corev1.PodStatus) error {
-	changed, err := p.cluster.putStatus(ctx, want, status)
-	switch {
-	case apierrors.IsNotFound(err) || apierrors.IsConflict(err):
-		return nil
-	case err != nil:
-		return fmt.Errorf("send the status: %w", err)
-	case !changed:
-		return errors.New("the cluster has that status already, but its watch shows another")
-	}
-	return nil
-}
-
 // forget deletes a pod from the cluster once nothing of it is left on the node. A pod that never ran gets a final
 // phase first: a Job keeps its pods until they have one.
 func (p *pods) forget(ctx context.Context, key types.NamespacedName, want *corev1.Pod) error {

@@ -119,13 +119,11 @@ func (c *cluster) createPod(ctx context.Context, pod *corev1.Pod) error {
 	return c.core.Post().Namespace(pod.Namespace).Resource("pods").Body(pod).Do(ctx).Error()
 }
 
-// putStatus replaces a pod's status, unless the pod has changed since it was read. It reports whether the status was
-// another one before.
-func (c *cluster) putStatus(ctx context.Context, read *corev1.Pod, status *corev1.PodStatus) (bool, error) {
+// putStatus replaces a pod's status, unless the pod has changed since it was read. It returns the pod as it is then.
+func (c *cluster) putStatus(ctx context.Context, read *corev1.Pod, status *corev1.PodStatus) (*corev1.Pod, error) {
 	changed := *read
 	changed.Status = *status
-	after, err := into(c.core.Put().Namespace(read.Namespace).Resource("pods").Name(read.Name).SubResource("status").Body(&changed).Do(ctx), &corev1.Pod{})
-	return err == nil && after.ResourceVersion != read.ResourceVersion, err
+	return into(c.core.Put().Namespace(read.Namespace).Resource("pods").Name(read.Name).SubResource("status").Body(&changed).Do(ctx), &corev1.Pod{})
 }
 
 // forget deletes a pod at once, unless its name belongs to another pod by now.

@@ -25,6 +25,7 @@ type sides struct {
 	have    *local      // the node's pod; nil if it never had one
 	applied string      // fingerprint of the manifest that the node has taken
 	asked   *int64      // seconds of grace with which the node was asked to end the pod, or nil
+	kept    *kept       // of the last status that the cluster has not kept whole; nil if there is none
 }
 
 // verb names a step.
@@ -162,10 +163,11 @@ func ending(s sides) step {
 // slack is the difference that two clocks and a request under way may make between deadlines.
 const slack = 5 * time.Second
 
-// reporting returns the step that sends the pod's status to the cluster, if it differs there.
+// reporting returns the step that sends the pod's status to the cluster, if it differs there by more than the cluster
+// drops.
 func (s sides) reporting() step {
 	status := statusFor(s.want, s.have)
-	if equality.Semantic.DeepEqual(status, s.want.Status) {
+	if equality.Semantic.DeepEqual(status, s.want.Status) || s.kept.covers(&status, &s.want.Status) {
 		return step{}
 	}
 	return step{verb: report, uid: s.want.UID, status: status, canWait: starting(&status) || unlearned(&s.want.Status, &status)}

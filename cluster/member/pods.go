@@ -50,6 +50,7 @@ type entry struct {
 	asked     *asked    // nil until the node was asked
 	learns    time.Time // until when the node may not show yet what it learns from the cluster
 	notBefore time.Time // when the next status that can wait may be sent; zero if none waits
+	kept      *kept     // of the last status that the cluster has not kept whole
 	explained string    // which pod does not go to the node and why, as an event has said last
 }
 
@@ -172,7 +173,7 @@ func (p *pods) sides(key types.NamespacedName) sides {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	e := p.entry(key)
-	s := sides{want: p.inCluster(key), have: e.local, applied: e.applied}
+	s := sides{want: p.inCluster(key), have: e.local, applied: e.applied, kept: e.kept}
 	if s.have != nil && e.asked != nil && e.asked.uid == s.have.object.UID {
 		s.asked = &e.asked.seconds
 	}
