@@ -15,7 +15,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 ROUNDS ?= 100
 FUZZTIME ?= 3600
 
-.PHONY: help build bundle web dist setup-dist run run-sim cluster clean-node check test test-all test-v2 test-node lint gen api-image licenses vuln bench chaos soak sanity fuzz fuzz-short fmt setup setup-tests clean
+.PHONY: help build bundle web dist setup-dist run run-sim cluster kubeadm clean-node check test test-all test-v2 test-node lint gen api-image licenses vuln bench chaos soak sanity fuzz fuzz-short fmt setup setup-tests clean
 
 help: ## list the targets
 	@awk -F ': .*## ' '/^[a-z0-9-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' Makefile
@@ -50,6 +50,11 @@ run-sim: ## the same without root or containers, on a simulated runtime
 cluster: setup build ## bring up a Kubernetes cluster of one node, print its kubeconfig, remove it at Ctrl-C
 	@test/cluster/parts/build.sh
 	@go build -o .cache/example ./test/run && .cache/example -cluster $(CURDIR)/.cache/parts -dir /var/lib/nodal-cluster
+
+kubeadm: setup build ## the same with two nodes, made by kubeadm on two machines in namespaces of this one
+	@test/cluster/parts/build.sh
+	@test/cluster/parts/peer.sh
+	@go build -o .cache/example ./test/run && .cache/example -kubeadm $(CURDIR)/.cache/parts -dir /var/lib/nodal-kubeadm
 
 check: ## run lint, unit tests, scripts and 1,000 seeds: no root, no containers, under 3 minutes
 	@test/check.sh

@@ -2,7 +2,8 @@
 // container runtime, and one pod that answers. Ctrl-C ends the kubelet; the pod runs on, and the
 // next `make run` adopts it. `make clean-node` (-clean) removes all of it.
 //
-// With -cluster it is the cluster of one node behind `make cluster`, which Ctrl-C removes.
+// With -cluster it is the cluster of one node behind `make cluster`, and with -kubeadm that of two behind
+// `make kubeadm`. Ctrl-C removes both.
 package main
 
 import (
@@ -23,6 +24,7 @@ func main() {
 	var e example
 	clean := flag.Bool("clean", false, "remove the example node")
 	parts := flag.String("cluster", "", "join the node to a control plane with the programs in this `directory`")
+	machines := flag.String("kubeadm", "", "make a cluster of two nodes with kubeadm and the programs in this `directory`")
 	flag.StringVar(&e.kubelet, "kubelet", "bin/kubelet", "`path` of the binary to run")
 	flag.StringVar(&e.dir, "dir", "/var/lib/nodal-example", "`directory` of the node")
 	flag.Parse()
@@ -35,6 +37,8 @@ func main() {
 		do = e.clean
 	case *parts != "":
 		do = cluster{e, *parts}.stayUp
+	case *machines != "":
+		do = twoNodes{e, *machines}.stayUp
 	}
 	if err := do(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "run:", err)
