@@ -19,7 +19,7 @@ func TestTheCommandLineReachesContainers(t *testing.T) {
 	claim.Shows(t, "Ways in",
 		"kubelet logs reads, greps and follows the logs of one pod or of several, each line with its pod; pods that come later are followed too",
 		"kubelet exec passes input, a terminal, its size and the exit code on, and attach shows what a process writes",
-		"keys leave a command that kubelet exec has given the terminal",
+		"keys leave a command that kubelet exec has given the terminal, and with attach the main process, which runs on",
 		"kubelet port-forward leads a port of the machine to one of a pod, and cp copies files both ways",
 	)
 	n := start(t)
@@ -27,8 +27,10 @@ func TestTheCommandLineReachesContainers(t *testing.T) {
 	box.labels = map[string]string{"app": "talk"}
 	other := shell("other", "echo from other; exec sleep 1000")
 	other.labels = box.labels
+	console := shell("console", "while :; do echo tick; sleep 1; done").yaml()
 	n.apply(bundle(box, other, web("web")))
-	for _, name := range []string{"box", "other", "web"} {
+	n.apply(strings.Replace(console, "    image:", "    stdin: true\n    tty: true\n    image:", 1))
+	for _, name := range []string{"box", "other", "web", "console"} {
 		n.waitRunning(name)
 	}
 	n.wait("web", "web is ready", ready)
@@ -102,12 +104,21 @@ func (n *node) runsCommands(t *testing.T) {
 	}
 }
 
-// leaves types the keys that detach once the command has the terminal.
 func (n *node) leaves(t *testing.T) {
+	n.leave(t, "exec", "it is here", "box -- sh -c 'echo it is here; exec sleep 1000'")
+	n.leave(t, "attach", "tick", "console")
+	n.firstLine(t, "tick", "logs", "console", "-f", "--tail", "0")
+	if got := n.verb("get", "console", "-o", "jsonpath={.status.containerStatuses[0].restartCount}"); got != "0" {
+		t.Errorf("the process that was left has started %s times again", got)
+	}
+}
+
+// leave types the keys that detach once a verb shows a text on its terminal.
+func (n *node) leave(t *testing.T, verb, shows, words string) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), pace.Of(patience))
 	defer cancel()
-	inner := n.Binary + " exec --socket " + n.Socket + " -it box -- sh -c 'echo it is here; exec sleep 1000'"
-	cmd := exec.CommandContext(ctx, "script", "-qec", inner, "/dev/null")
+	cmd := exec.CommandContext(ctx, "script", "-qec", n.Binary+" "+verb+" --socket "+n.Socket+" -it "+words, "/dev/null")
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -120,17 +131,17 @@ func (n *node) leaves(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := bufio.NewReader(out)
-	for line := ""; !strings.Contains(line, "it is here"); {
+	for line := ""; !strings.Contains(line, shows); {
 		if line, err = all.ReadString('\n'); err != nil {
-			t.Fatalf("got %q, %v, want that the command is there", line, err)
+			t.Fatalf("got %q, %v, want %s", line, err, shows)
 		}
 	}
 	if _, err := io.WriteString(in, "\x10\x11"); err != nil {
 		t.Fatal(err)
 	}
 	rest, err := io.ReadAll(all)
-	if failed := cmd.Wait(); err != nil || failed != nil || !strings.Contains(string(rest), "detached from pod box") {
-		t.Errorf("after ctrl-p ctrl-q: got %q, %v, %v", rest, err, failed)
+	if failed := cmd.Wait(); err != nil || failed != nil || !strings.Contains(string(rest), "detached from pod") {
+		t.Errorf("%s after ctrl-p ctrl-q: got %q, %v, %v", verb, rest, err, failed)
 	}
 }
 
