@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// kept holds a status that was sent, and what the cluster has made of it. API servers drop fields that they do not know, or whose feature is
-// off: sent again and again, such a status would hold up all that comes after it.
+// kept holds a status that was sent, and what the cluster has made of it. API servers drop fields that they do not know,
+// or whose feature is off: sent again and again, such a status would hold up all that comes after it.
 type kept struct{ sent, as corev1.PodStatus }
 
 // covers reports whether the cluster's status is all that it keeps of a status.

@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/version"
 
 	"nodal/test/agent"
 	"nodal/test/pace"
@@ -21,12 +24,17 @@ import (
 
 const patience = 60 * time.Second
 
+// PlaneEnv names the minor version of the control planes that tests start, such as 1.35. Without it they have the version
+// of parts/go.mod.
+const PlaneEnv = "NODAL_PLANE"
+
 // plane is a control plane. Without a scheduler, tests bind pods themselves.
 type plane struct {
 	*controlplane.Plane
 	t         *testing.T
 	client    *http.Client
 	apiserver program
+	minor     int // the API server's version after "1."
 }
 
 // startPlane runs etcd and kube-apiserver until the test ends, with additional flags.
@@ -35,7 +43,7 @@ func startPlane(t *testing.T, flags ...string) *plane {
 	ports, claim, err := agent.ClaimPorts()
 	must(t, err)
 	t.Cleanup(func() { claim.Close() })
-	parts, err := filepath.Abs("../../.cache/parts")
+	parts, err := filepath.Abs(filepath.Join("../../.cache/parts", os.Getenv(PlaneEnv)))
 	must(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), pace.Of(patience))
 	defer cancel()
@@ -52,10 +60,23 @@ func startPlane(t *testing.T, flags ...string) *plane {
 	p := &plane{Plane: inner, t: t, apiserver: program{t, inner.APIServer}}
 	p.client, err = inner.Client()
 	must(t, err)
+	p.readVersion()
 	// A cluster's controllers would make these in every namespace.
 	p.create("/api/v1/namespaces/default/serviceaccounts", "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: default}\n")
 	p.create("/api/v1/namespaces/default/configmaps", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: kube-root-ca.crt}\ndata: {ca.crt: none}\n")
 	return p
+}
+
+// readVersion notes the minor version of the API server, and checks that it is the one that was asked for.
+func (p *plane) readVersion() {
+	p.t.Helper()
+	served, _ := get[version.Info](p, "/version")
+	if asked := os.Getenv(PlaneEnv); asked != "" && served.Major+"."+served.Minor != asked {
+		p.t.Fatalf("the API server has version %q, want %s", served.GitVersion, asked)
+	}
+	var err error
+	p.minor, err = strconv.Atoi(served.Minor)
+	must(p.t, err)
 }
 
 // kubeconfig returns a kubeconfig for a user: the node, or a node that has yet to ask for its

@@ -123,17 +123,21 @@ func (m *Machine) Write(path, text string, mode os.FileMode) error {
 // Command returns a command that runs on the machine. A process that it leaves in the background runs on there.
 func (m *Machine) Command(ctx context.Context, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, "bash", append([]string{m.file("enter.sh"), strconv.Itoa(m.Pid), m.group()}, args...)...)
+	c.Dir = "/"
 	c.Env = append(os.Environ(), "PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root")
 	return c
 }
 
-// Run runs a command on the machine, and returns what it prints. The error has that as well.
+// Run runs a command on the machine, and returns its output. The error has that as well, and what it says of its faults.
 func (m *Machine) Run(ctx context.Context, args ...string) (string, error) {
-	out, err := m.Command(ctx, args...).CombinedOutput()
+	var faults strings.Builder
+	c := m.Command(ctx, args...)
+	c.Stderr = &faults
+	out, err := c.Output()
 	if err != nil {
-		return string(out), fmt.Errorf("%s on machine %s: %w\n%s", strings.Join(args, " "), m.Name, err, out)
+		err = fmt.Errorf("%s on machine %s: %w\n%s%s", strings.Join(args, " "), m.Name, err, out, faults.String())
 	}
-	return string(out), nil
+	return string(out), err
 }
 
 // Connect lays a cable between two machines. Their addresses in the network, such as "192.0.2", end in 1 and 2, and their
