@@ -13,9 +13,10 @@ export PATH := $(PATH):/usr/sbin:/sbin
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 ROUNDS ?= 100
+PLANES ?= 1.35 1.37
 FUZZTIME ?= 3600
 
-.PHONY: help build bundle web dist setup-dist run run-sim cluster kubeadm clean-node check test test-all test-v2 test-node lint gen api-image licenses vuln bench chaos soak sanity fuzz fuzz-short fmt setup setup-tests clean
+.PHONY: help build bundle web dist setup-dist run run-sim cluster kubeadm clean-node check test test-all test-v2 test-node lint gen api-image licenses vuln bench chaos planes soak sanity fuzz fuzz-short fmt setup setup-tests clean
 
 help: ## list the targets
 	@awk -F ': .*## ' '/^[a-z0-9-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' Makefile
@@ -98,6 +99,10 @@ chaos: setup-tests ## kill agent, runtime and API server at random moments, ROUN
 	NODAL_REQUIRE_ROOT=1 NODAL_CHAOS_ROUNDS=$(ROUNDS) go test -count=1 -timeout 6h -run Chaos ./test/...
 	NODAL_REQUIRE_ROOT=1 NODAL_SOAK=$$((5 * $(ROUNDS))) go test -count=1 -timeout 2h -run TestVolumesComeAndGoThroughCrashes ./test/e2e
 	go test -count=1 -timeout 1h -run TestSubPathHoldsAgainstSwaps ./host/volume -swaps $$((10000 * $(ROUNDS)))
+
+planes: setup-tests bundle ## run the tests of a node in a cluster on other control planes, PLANES="1.35 1.37"; build them first
+	@test/cluster/parts/build.sh
+	for minor in $(PLANES); do test/cluster/planes.sh $$minor || exit 1; done
 
 soak: setup-tests bundle ## let a year's pods come and go, and print by how much each figure grows; about an hour
 	NODAL_REQUIRE_ROOT=1 NODAL_SOAK_SIMULATED=20000 NODAL_SOAK_REAL=1000 go test -count=1 -v -timeout 3h -run TestNothingGrows ./test/soak

@@ -9,5 +9,5 @@ names=$(sed -n 's/^func \(Test[A-Za-z0-9]*\)(.*/\1/p' test/cluster/*_test.go)
 for word in ${tests//|/ }; do
   grep -q "$word" <<<"$names" || { echo "planes: no test has $word in its name" >&2; exit 1; }
 done
-test/cluster/parts/build.sh "$1"
+test/cluster/parts/minor.sh "$1"
 NODAL_PLANE=$1 NODAL_REQUIRE_ROOT=1 go test -count=1 -short -timeout 1h -parallel 3 -run "$tests" ./test/cluster
