@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -207,18 +206,5 @@ func (a *api) serveUpstream(ctx context.Context, group *errgroup.Group, path str
 		a.log.Warn("programs that expect a kubelet's socket here get no answer", "socket", path, "err", err)
 		return
 	}
-	group.Go(func() error {
-		err := s.Serve(socket)
-		if errors.Is(err, grpc.ErrServerStopped) { // before it began
-			return nil
-		}
-		return err
-	})
-	group.Go(func() error {
-		<-ctx.Done()
-		late := time.AfterFunc(drain, s.Stop)
-		defer late.Stop()
-		s.GracefulStop()
-		return nil
-	})
+	group.Go(func() error { return listen.ServeGRPC(ctx, s, socket, drain) })
 }

@@ -70,7 +70,8 @@ func socketServer(log *slog.Logger, before ...grpc.UnaryServerInterceptor) *grpc
 		}
 		return nil
 	}
-	s := grpc.NewServer(grpc.ChainUnaryInterceptor(append(before, unary)...), grpc.StreamInterceptor(stream))
+	s := grpc.NewServer(grpc.ChainUnaryInterceptor(append(before, unary)...), grpc.StreamInterceptor(stream),
+		grpc.ConnectionTimeout(5*time.Second)) // a caller that says nothing must not hold up the end of the agent
 	reflection.Register(s)
 	return s
 }

@@ -19,7 +19,7 @@ import (
 
 const (
 	sizeEvery   = time.Minute // between two looks whether a volume has grown, as upstream's kubelet looks
-	growthEvery = time.Second // between two looks at the node, while it makes a growth usable
+	growthEvery = time.Second // between two looks at the node, which has just heard of a growth
 )
 
 // ungrown returns a volume with the size that its claim knows of. The node gets the rest once it is due.
@@ -63,14 +63,11 @@ func growthOf(claim *corev1.PersistentVolumeClaim, volume *corev1.PersistentVolu
 // the volume as the node has it.
 func (o *objects) keepSize(ctx context.Context, ref node.ObjectRef, held *corev1.PersistentVolume) {
 	for ctx.Err() == nil {
-		growing := false
 		retry.Until(ctx, o.log, ref.String()+": cannot see yet whether its volume has grown", retry.Most, func(ctx context.Context) (err error) {
-			held, growing, err = o.carrySize(ctx, ref, held)
+			held, err = o.carrySize(ctx, ref, held)
 			return err
 		})
-		if !growing {
-			pause(ctx, wait.Jitter(sizeEvery, 0.1))
-		}
+		pause(ctx, wait.Jitter(sizeEvery, 0.1))
 	}
 }
 
@@ -82,38 +79,37 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// carrySize has the node make it usable that a volume has grown, and then tells the cluster. It returns the volume as the node
-// has it from then on, and whether the node has yet to succeed.
+// carrySize has the node make it usable that a volume has grown, and tells the cluster once the node has. It returns the volume
+// as the node has it from then on.
 func (o *objects) carrySize(
 	ctx context.Context, ref node.ObjectRef, held *corev1.PersistentVolume,
-) (_ *corev1.PersistentVolume, growing bool, err error) {
+) (*corev1.PersistentVolume, error) {
 	claim, volume, err := o.cluster.claim(ctx, ref.Namespace, ref.Name)
 	if err != nil {
-		return held, false, err
+		return held, err
 	}
 	size, due := growthOf(claim, volume)
 	if !due {
-		return held, false, nil
+		return held, nil
 	}
+	patience := time.Duration(0) // what has failed, or has no pod, is for a later look
 	if size.Cmp(*held.Spec.Capacity.Storage()) > 0 {
 		grown := sized(held, size)
 		if err := o.node.put(ctx, grown); err != nil {
-			return held, false, err
+			return held, err
 		}
-		held = grown
+		held, patience = grown, sizeEvery
 	}
-	if done, err := o.node.awaitSize(ctx, ref, size); !done || err != nil {
-		return held, !done, err
+	done, err := o.node.awaitSize(ctx, ref, size, patience)
+	if err != nil || !done || claim.Status.Capacity.Storage().Cmp(size) >= 0 {
+		return held, err
 	}
-	if claim.Status.Capacity.Storage().Cmp(size) >= 0 {
-		return held, false, nil
-	}
-	return held, false, o.cluster.noteSize(ctx, claim, size)
+	return held, o.cluster.noteSize(ctx, claim, size)
 }
 
-// awaitSize waits until the node says that a claim has a size, but not for long: the cluster may want another one.
-func (s *shelf) awaitSize(ctx context.Context, ref node.ObjectRef, size resource.Quantity) (done bool, err error) {
-	for began := time.Now(); time.Since(began) < sizeEvery; pause(ctx, growthEvery) {
+// awaitSize reports whether the node says that a claim has a size, now or within some time.
+func (s *shelf) awaitSize(ctx context.Context, ref node.ObjectRef, size resource.Quantity, within time.Duration) (bool, error) {
+	for began := time.Now(); ; pause(ctx, growthEvery) {
 		claim, err := s.find(ctx, ref)
 		if err != nil {
 			return false, fmt.Errorf("read %s of the node: %w", ref, err)
@@ -121,8 +117,10 @@ func (s *shelf) awaitSize(ctx context.Context, ref node.ObjectRef, size resource
 		if has := sizeIn(claim); has.Cmp(size) >= 0 {
 			return true, nil
 		}
+		if time.Since(began) >= within || ctx.Err() != nil {
+			return false, ctx.Err()
+		}
 	}
-	return false, ctx.Err()
 }
 
 // sizeIn returns the size that the status of a claim shows; zero if it shows none.

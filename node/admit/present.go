@@ -43,9 +43,13 @@ func (p Present) bears(pod *node.Pod) bool {
 	if len(p.Pressures) != 1 || p.Pressures[0] != corev1.NodeMemoryPressure {
 		return false
 	}
-	taint := &corev1.Taint{Key: corev1.TaintNodeMemoryPressure, Effect: corev1.TaintEffectNoSchedule}
-	return limit.Class(pod.Object) != corev1.PodQOSBestEffort ||
-		scheduling.TolerationsTolerateTaint(silent, pod.Object.Spec.Tolerations, taint, true)
+	return limit.Class(pod.Object) != corev1.PodQOSBestEffort || Tolerates(pod.Object, corev1.TaintNodeMemoryPressure)
+}
+
+// Tolerates reports whether a scheduler would place a pod on a node with a taint that keeps new pods away.
+func Tolerates(pod *corev1.Pod, taint string) bool {
+	of := &corev1.Taint{Key: taint, Effect: corev1.TaintEffectNoSchedule}
+	return scheduling.TolerationsTolerateTaint(silent, pod.Spec.Tolerations, of, true)
 }
 
 func strictGroups(pod *corev1.Pod) bool {

@@ -4,10 +4,9 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	scheduling "k8s.io/component-helpers/scheduling/corev1"
-	"k8s.io/klog/v2"
 
 	"nodal/node"
+	"nodal/node/admit"
 	"nodal/node/policy"
 )
 
@@ -18,8 +17,7 @@ func (in Intake) cordoned(d Delivery, verdict Verdict) error {
 		return nil
 	}
 	c := in.Cordon()
-	taint := &corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule}
-	if !c.Closed() || scheduling.TolerationsTolerateTaint(klog.Logger{}, d.Pod.Spec.Tolerations, taint, true) {
+	if !c.Closed() || admit.Tolerates(d.Pod, corev1.TaintNodeUnschedulable) {
 		return nil
 	}
 	why := ""

@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"google.golang.org/grpc"
 )
 
 // Plain returns an HTTP server with the limits that every listener has. Reading a body and
@@ -71,4 +73,21 @@ func counted(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// ServeGRPC serves gRPC alone, without a Front, until ctx ends, then gives calls in flight grace to finish. A server that is
+// stopped before it serves says so; that is no failure either.
+func ServeGRPC(ctx context.Context, server *grpc.Server, l net.Listener, grace time.Duration) error {
+	ended := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(ended)
+		late := time.AfterFunc(grace, server.Stop)
+		defer late.Stop()
+		server.GracefulStop()
+	})
+	err := server.Serve(l)
+	if !stop() {
+		<-ended
+	}
+	return expected(err, grpc.ErrServerStopped)
 }
