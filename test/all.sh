@@ -4,7 +4,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p .cache
-export NODAL_REQUIRE_ROOT=1
+export NODAL_REQUIRE_ROOT=1 NODAL_PACE=3 # a disk that stalls for seconds is no fault of ours
 NODAL_TEST_RUN=run-$$-$(date +%s)
 export NODAL_TEST_RUN
 export NODAL_PROBE=$PWD/.cache/probe NODAL_KUBELET=$PWD/.cache/kubelet

@@ -13,6 +13,7 @@ import (
 	"nodal/test/agent"
 	"nodal/test/chance"
 	"nodal/test/daemon"
+	"nodal/test/pace"
 	"nodal/test/rig"
 )
 
@@ -107,7 +108,7 @@ func podNames(round int) []string {
 // post applies the pods from a few goroutines, and delivers the UIDs that were acknowledged, by pod
 // name.
 func (c *chaos) post(names []string) <-chan map[string]string {
-	ctx, cancel := context.WithTimeout(c.t.Context(), daemon.Patience)
+	ctx, cancel := context.WithTimeout(c.t.Context(), pace.Of(daemon.Patience))
 	manifests := nodev1.NewManifestsServiceClient(c.d.Conn())
 	todo := make(chan string, len(names))
 	for _, name := range names {

@@ -179,7 +179,7 @@ func TestPreStopHooks(t *testing.T) {
 	claim.Shows(t, "Probes", "a container that a liveness probe has condemned runs its preStop hook first, within the probe's own grace period")
 	n := start(t)
 	const grace = "terminationGracePeriodSeconds: "
-	short := pace.Of(10 * time.Second) // long enough to begin a hook on a busy machine
+	short := max(10*time.Second, pace.Of(3*time.Second)) // long enough to begin a hook on a busy machine
 	seconds := strconv.Itoa(int(short.Seconds()))
 	leaving := n.hooked("leaving", grace+"30").
 		list("initContainers").

@@ -1,6 +1,6 @@
 // Package pace adapts the time limits of tests to the machine. A limit is far above the usual time,
-// and exceeding it is a failure. Only on a machine that is emulated in software do limits widen:
-// everything takes many times as long there.
+// and exceeding it is a failure. Limits widen for a run of all tests, whose builds keep the disk busy,
+// and on a machine that is emulated in software, where everything takes many times as long.
 package pace
 
 import (

@@ -178,3 +178,13 @@ func TestWhenAWaitIsOver(t *testing.T) {
 		}
 	}
 }
+
+func TestAWaitThatIsInVainSaysHowThePodsAre(t *testing.T) {
+	n := newFakeNode(t)
+	n.still = true
+	n.pods = []*nodev1.Pod{{Namespace: "default", Name: "a", Phase: nodev1.PodPhase_POD_PHASE_PENDING}}
+	_, failed, code := n.run(t, "wait", "a", "--timeout", "100ms")
+	if want := "not ready after 100ms\npod default/a is Pending"; code != 1 || !strings.Contains(failed, want) {
+		t.Errorf("got %d, %q, want 1 and %q", code, failed, want)
+	}
+}

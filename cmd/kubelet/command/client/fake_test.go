@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -34,6 +35,7 @@ type fakeNode struct {
 	events  []*nodev1.Event
 	planned []*nodev1.Outcome
 	values  bool // the caller may have values of Secrets
+	still   bool // a watch of pods shows no change, and ends with the caller's patience if it knows of it
 	asked   []string
 }
 
@@ -94,6 +96,14 @@ func (n *fakeNode) WatchPods(_ *nodev1.WatchPodsRequest, stream grpc.ServerStrea
 	}
 	if err := stream.Send(&nodev1.WatchPodsResponse{Type: nodev1.WatchType_WATCH_TYPE_SYNCED}); err != nil {
 		return err
+	}
+	if n.still {
+		if deadline, has := stream.Context().Deadline(); has {
+			time.Sleep(time.Until(deadline) - 20*time.Millisecond)
+			return status.Error(codes.Canceled, "the node's clock is ahead")
+		}
+		<-stream.Context().Done()
+		return status.FromContextError(stream.Context().Err()).Err()
 	}
 	return stream.Send(&nodev1.WatchPodsResponse{Type: nodev1.WatchType_WATCH_TYPE_DELETED, Pod: n.pods[0]})
 }

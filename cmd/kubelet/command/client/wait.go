@@ -143,11 +143,11 @@ func waitFor(ctx context.Context, s *session, timeout time.Duration, w *waiting)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	if timeout > 0 {
-		ctx, cancel = context.WithTimeout(ctx, timeout)
-		defer cancel()
+		// A deadline would go to the node, which may end the stream a moment before it passes here.
+		defer time.AfterFunc(timeout, func() { cancel(context.DeadlineExceeded) }).Stop()
 	}
 	ask := &nodev1.WatchPodsRequest{Namespace: w.namespace, LabelSelector: w.selector}
 	if len(w.names) == 1 {
@@ -159,7 +159,7 @@ func waitFor(ctx context.Context, s *session, timeout time.Duration, w *waiting)
 	}
 	for {
 		m, err := stream.Recv()
-		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 			return fmt.Errorf("not %s after %s\n%s", w.state, timeout, w.present())
 		}
 		if err != nil {
