@@ -1,3 +1,6 @@
+//go:build !race
+
+// The race detector makes it six times slower, and TestSeeds shows it the same code.
 package sim
 
 import (

@@ -46,8 +46,9 @@ alone() {
 {
   # shellcheck disable=SC2086
   go test -json -race -timeout 20m $fast || failed=1
-  # The race detector makes the simulation ten times slower, so all its seeds run without it.
+  # The race detector makes the simulation ten times slower, and the matrix of callers four, so they run without it.
   CGO_ENABLED=0 go test -json -timeout 20m ./sim ./sim/adapter || failed=1
+  CGO_ENABLED=0 go test -json -timeout 20m -run Matrix ./server || failed=1
   # shellcheck disable=SC2046
   alone -race $(grep -E "$in_process" <<<"$real") || failed=1
   export CGO_ENABLED=0
