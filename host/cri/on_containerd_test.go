@@ -17,11 +17,12 @@ import (
 	"nodal/host/cri"
 	"nodal/node"
 	"nodal/node/manifest"
+	"nodal/test/pace"
 	"nodal/test/rig"
 )
 
 // patience is for what a real runtime does in its own time.
-const patience = 30 * time.Second
+var patience = pace.Of(30 * time.Second)
 
 func dialRig(t *testing.T, rt *rig.Runtime) client {
 	t.Helper()

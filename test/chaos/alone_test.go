@@ -14,15 +14,17 @@ import (
 	"nodal/test/chance"
 	"nodal/test/claim"
 	"nodal/test/daemon"
+	"nodal/test/pace"
 	"nodal/test/rig"
 )
 
 const (
-	blows  = 3 // kills of the agent, of containerd, and of both together
-	shims  = 3 // shims that are killed
-	tick   = "0.2"
-	settle = 30 * time.Second
+	blows = 3 // kills of the agent, of containerd, and of both together
+	shims = 3 // shims that are killed
+	tick  = "0.2"
 )
+
+var settle = pace.Of(30 * time.Second)
 
 // TestChaosAlone kills the agent, containerd and shims of a node on its own runtime, in a random
 // order, while pods count. Only pods whose shim was killed may restart. No number is missing from a

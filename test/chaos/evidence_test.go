@@ -8,6 +8,8 @@ import (
 
 	runtimev1 "k8s.io/cri-api/pkg/apis/runtime/v1"
 	kubelettypes "k8s.io/kubelet/pkg/types"
+
+	"nodal/test/pace"
 )
 
 // evidence holds all that is known of one pod at rest.
@@ -60,7 +62,7 @@ func (e evidence) runningFaults() (faults []string) {
 }
 
 // afterStrike bounds how long a runtime takes to give up interrupted starts.
-const afterStrike = 10 * time.Second
+var afterStrike = pace.Of(10 * time.Second)
 
 // programFaults finds programs that ran beside or before the wanted one. Only a program that a
 // strike interrupted in its start may have run before.

@@ -16,10 +16,11 @@ import (
 	kubelettypes "k8s.io/kubelet/pkg/types"
 
 	"nodal/test/daemon"
+	"nodal/test/pace"
 )
 
 // settling is the time that the agent has to clear the runtime.
-const settling = time.Minute
+var settling = pace.Of(time.Minute)
 
 // round holds the pods of one round.
 type round struct {

@@ -23,6 +23,7 @@ import (
 	"nodal/test/agent"
 	"nodal/test/claim"
 	"nodal/test/daemon"
+	"nodal/test/pace"
 	"nodal/test/rig"
 )
 
@@ -133,7 +134,7 @@ func (f *page) words(name string) []string {
 func (f *page) run(commands string) (string, error) {
 	kubelet, err := agent.Build(f.t.TempDir())
 	must(f.t, err)
-	ctx, cancel := context.WithTimeout(f.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(f.t.Context(), pace.Of(patience))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", "kubelet() { "+kubelet+" \"$@\"; }\n"+commands)
 	cmd.Dir = f.dir

@@ -17,7 +17,7 @@ import (
 )
 
 // patience bounds the wait for a change that the runtime makes by itself.
-const patience = 30 * time.Second
+var patience = pace.Of(30 * time.Second)
 
 // pod is one case's sandbox, and the runtime that it is in.
 type pod struct {
