@@ -214,10 +214,13 @@ func headers(into *map[string][]string) func(string) error {
 }
 
 // reservations parses "0:memory=1Gi,hugepages-1Gi=2Gi;1:memory=1Gi", by NUMA nodes. The first use replaces the value of
-// the file; further uses add to it.
+// the file; further uses add to it. As upstream, an empty text leaves the value of the file.
 func reservations(into *[]kubelet.MemoryReservation) func(string) error {
 	given := []kubelet.MemoryReservation{}
 	return func(text string) error {
+		if text == "" {
+			return nil
+		}
 		for part := range strings.SplitSeq(text, ";") {
 			number, amounts, _ := strings.Cut(part, ":")
 			numa, err := strconv.ParseInt(strings.TrimSpace(number), 10, 32)

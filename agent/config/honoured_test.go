@@ -332,7 +332,11 @@ func TestMemoryIsReservedByNUMANode(t *testing.T) {
 	if err != nil || string(data) != want {
 		t.Errorf("got %s, %v, want %s", data, err, want)
 	}
-	for _, wrong := range []string{"", "memory=1Gi", "0:memory", "0:memory=much", "x:memory=1Gi"} {
+	file := write(t, t.TempDir(), "kubelet.yaml", "reservedMemory: [{numaNode: 3, limits: {memory: 1Gi}}]\n")
+	if got := load(t, "--config", file, "--reserved-memory=").given.options.Kubelet.ReservedMemory; len(got) != 1 || got[0].NumaNode != 3 {
+		t.Errorf("an empty flag makes %v of the file's value", got)
+	}
+	for _, wrong := range []string{" ", ";", "memory=1Gi", "0:memory", "0:memory=much", "x:memory=1Gi"} {
 		if _, err := Load([]string{"--reserved-memory=" + wrong}); err == nil {
 			t.Errorf("%q is taken", wrong)
 		}
