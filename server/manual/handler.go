@@ -30,12 +30,16 @@ type Manual struct {
 	files fs.FS
 	api   func() ([]byte, error) // the OpenAPI document
 	pages func() (shelf, error)  // they are listed when a caller first asks
-	alone sync.Mutex             // held while a page is made
+	index func() (index, error)  // made when a caller first searches
+	turn  chan struct{}          // holds one while a page is made: any stranger may ask for one
 }
 
 // New returns the manual of documents, and of the API that an OpenAPI document describes.
 func New(files fs.FS, api func() ([]byte, error)) *Manual {
-	return &Manual{files: files, api: api, pages: sync.OnceValues(func() (shelf, error) { return newShelf(files) })}
+	m := &Manual{files: files, api: api, turn: make(chan struct{}, 1)}
+	m.pages = sync.OnceValues(func() (shelf, error) { return newShelf(files) })
+	m.index = sync.OnceValues(m.newIndex)
+	return m
 }
 
 // Front serves the documents without authentication, and passes other requests to next.
@@ -73,10 +77,14 @@ func (m *Manual) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	wire.WriteFile(w, r, file)
 }
 
-// file makes what is at the path of a request, packed if the caller takes that.
+// file makes what is at the path of a request, packed if the caller takes that. A caller that leaves waits no longer.
 func (m *Manual) file(pages shelf, r *http.Request) (wire.File, error) {
-	m.alone.Lock()
-	defer m.alone.Unlock()
+	select {
+	case m.turn <- struct{}{}:
+		defer func() { <-m.turn }()
+	case <-r.Context().Done():
+		return wire.File{}, r.Context().Err()
+	}
 	file, err := m.plainFile(pages, r)
 	if err != nil || !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 		return file, err
@@ -126,7 +134,7 @@ func (m *Manual) view(pages shelf, r *http.Request) (shown view, found bool, err
 	}
 	if r.URL.Path == searchPath {
 		shown.title, shown.query = "Search", r.URL.Query().Get("q")
-		shown.body, err = m.answer(pages, shown.query)
+		shown.body, err = m.answer(shown.query)
 		return shown, true, err
 	}
 	p, known := pages.at(r.URL.Path)
@@ -143,17 +151,26 @@ func (m *Manual) view(pages shelf, r *http.Request) (shown view, found bool, err
 }
 
 // answer searches the documents and the API.
-func (m *Manual) answer(pages shelf, query string) (string, error) {
+func (m *Manual) answer(query string) (string, error) {
 	words := wordsOf(query)
 	if len(words) == 0 {
 		return answer(query, words, nil), nil
 	}
+	sections, err := m.index()
+	return answer(query, words, sections.search(words)), err
+}
+
+// newIndex returns all sections, those of the documents before those of the API.
+func (m *Manual) newIndex() (index, error) {
+	pages, err := m.pages()
+	if err != nil {
+		return nil, err
+	}
 	api, err := readAPI(m.api)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	all, err := search(m.files, pages, api.sections(), words)
-	return answer(query, words, all), err
+	return newIndex(m.files, pages, api.sections())
 }
 
 // reference shows all calls of the API, or one type.

@@ -3,6 +3,7 @@ package manual
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"io"
 	"io/fs"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"nodal"
 	"nodal/openapi"
@@ -175,6 +177,47 @@ func TestASearchFindsSections(t *testing.T) {
 		if got := get(t, m, searchPath+"?q="+url.QueryEscape(query)).Body.String(); !strings.Contains(got, want) {
 			t.Errorf("%.20q: got %.300q, want %q", query, got, want)
 		}
+	}
+}
+
+func TestASearchReadsTheDocumentsOnce(t *testing.T) {
+	read := 0
+	m := New(nodal.Documents, func() ([]byte, error) { read++; return openapi.Document() })
+	for range 3 {
+		if got := get(t, m, searchPath+"?q=pod").Body.String(); !strings.Contains(got, "<mark>") {
+			t.Fatalf("nothing is found: %.300s", got)
+		}
+	}
+	if read != 1 {
+		t.Errorf("the API was read %d times, want once: any stranger may search", read)
+	}
+}
+
+func TestACallerThatLeavesWaitsForNoPage(t *testing.T) {
+	begun, end := make(chan struct{}), make(chan struct{})
+	m := New(nodal.Documents, func() ([]byte, error) {
+		close(begun)
+		<-end
+		return openapi.Document()
+	})
+	slow := make(chan int)
+	go func() { slow <- get(t, m, reference.address).Code }()
+	<-begun
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	left := make(chan struct{})
+	go func() {
+		defer close(left)
+		m.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(gone, http.MethodGet, root, nil))
+	}()
+	select {
+	case <-left:
+	case <-time.After(time.Minute):
+		t.Error("a request whose caller has left still waits for the page of another")
+	}
+	close(end)
+	if code := <-slow; code != http.StatusOK {
+		t.Errorf("the page of the other: got %d, want 200", code)
 	}
 }
 

@@ -43,13 +43,20 @@ func wordsOf(query string) []string {
 	return words[:min(len(words), maxWords)]
 }
 
-// search returns the sections with all words, the best first.
-func search(files fs.FS, pages shelf, api []section, words []string) (all []found, err error) {
-	look := func(sections []section) {
+// index holds the sections of all pages, ready to be searched.
+type index []entry
+
+// entry is a section with its words in lower case.
+type entry struct {
+	section
+	lowText, lowHead, lowTitle string
+}
+
+// newIndex reads all pages.
+func newIndex(files fs.FS, pages shelf, api []section) (all index, err error) {
+	add := func(sections []section) {
 		for _, s := range sections {
-			if score := s.score(words); score > 0 {
-				all = append(all, found{s, score})
-			}
+			all = append(all, entry{s, strings.ToLower(s.text), strings.ToLower(s.heading.text), strings.ToLower(s.title)})
 		}
 	}
 	for _, p := range pages {
@@ -57,20 +64,29 @@ func search(files fs.FS, pages shelf, api []section, words []string) (all []foun
 		if err != nil {
 			return nil, fmt.Errorf("search %s: %w", p.source, err)
 		}
-		look(split(p, string(source)))
+		add(split(p, string(source)))
 	}
-	look(api)
-	slices.SortStableFunc(all, func(a, b found) int { return cmp.Compare(b.score, a.score) })
+	add(api)
 	return all, nil
+}
+
+// search returns the sections with all words, the best first.
+func (all index) search(words []string) (hits []found) {
+	for _, e := range all {
+		if score := e.score(words); score > 0 {
+			hits = append(hits, found{e.section, score})
+		}
+	}
+	slices.SortStableFunc(hits, func(a, b found) int { return cmp.Compare(b.score, a.score) })
+	return hits
 }
 
 // score rates a section: words in its heading count more than those in the title of its page, and these more than
 // those in its text. It is 0 if a word is missing. Of two that are alike the page that comes first in the menu is better.
-func (s section) score(words []string) (score int) {
-	text, head, title := strings.ToLower(s.text), strings.ToLower(s.heading.text), strings.ToLower(s.title)
+func (e entry) score(words []string) (score int) {
 	for _, word := range words {
-		inHead, inTitle := strings.Contains(head, word), strings.Contains(title, word)
-		if !inHead && !inTitle && !strings.Contains(text, word) {
+		inHead, inTitle := strings.Contains(e.lowHead, word), strings.Contains(e.lowTitle, word)
+		if !inHead && !inTitle && !strings.Contains(e.lowText, word) {
 			return 0
 		}
 		score++
