@@ -223,7 +223,8 @@ func TestACommandIsKeptByItsHashWithItsExitCode(t *testing.T) {
 		"REST": func() {
 			n.do(t, "POST", "/v1/namespaces/default/pods/web/containers/main:run", `{"command": ["exit", "7"]}`)
 		},
-		"a kubelet path": func() { n.do(t, "POST", "/run/default/web/main", "cmd=exit 7") },
+		"a kubelet path":      func() { n.do(t, "POST", "/run/default/web/main", "cmd=exit 7") },
+		"a path of the proxy": func() { n.do(t, "POST", "/api/v1/nodes/node1/proxy/run/default/web/main", "cmd=exit 7") },
 		"gRPC": func() {
 			stream, err := client.Exec(t.Context())
 			if err != nil {

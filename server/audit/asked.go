@@ -144,7 +144,7 @@ func (a *asked) readPath(r *http.Request) {
 	}
 	a.container = r.PathValue("container")
 	a.command = r.URL.Query()["command"]
-	if strings.HasPrefix(r.URL.Path, "/run/") { // it takes its command from a form, which has been read
+	if strings.HasPrefix(auth.OwnPath(r.URL.Path), "/run/") { // it takes its command from a form, which has been read
 		a.command = strings.Split(r.FormValue("cmd"), " ")
 	}
 }

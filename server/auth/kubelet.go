@@ -39,8 +39,18 @@ func accesses(verb Verb, method, path string) []Access {
 // lasts reports whether a request may last as long as its client likes: a session, a log, which may be followed or
 // read slowly, and a profile, whose client says how long.
 func lasts(verb Verb, r *http.Request) bool {
-	first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
-	return verb == Exec || first == "containerLogs" || first == "api" && strings.HasSuffix(r.URL.Path, "/log") || first == "logs" || first == "debug"
+	path := OwnPath(r.URL.Path)
+	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	return verb == Exec || first == "containerLogs" || first == "api" && strings.HasSuffix(path, "/log") || first == "logs" || first == "debug"
+}
+
+// OwnPath returns the kubelet's own path that a path below the proxy of the node means, and other paths as they are.
+func OwnPath(path string) string {
+	ofNode, ok := strings.CutPrefix(path, "/api/v1/nodes/")
+	if _, own, proxied := strings.Cut(ofNode, "/proxy/"); ok && proxied {
+		return "/" + own
+	}
+	return path
 }
 
 func apiVerb(method string) string {

@@ -286,7 +286,11 @@ func TestLogsAndProfilesOfTheKubeletsPathsCountAsStreams(t *testing.T) {
 		return w.Code
 	}
 	never := func(http.ResponseWriter, *http.Request) { t.Error("a second stream ran") }
-	for _, path := range []string{"/containerLogs/default/web/main?follow=true", "/debug/pprof/profile"} {
+	for _, path := range []string{
+		"/containerLogs/default/web/main?follow=true", "/debug/pprof/profile",
+		"/api/v1/nodes/n/proxy/containerLogs/default/web/main?follow=true", "/api/v1/nodes/n/proxy/logs/messages",
+		"/api/v1/namespaces/default/pods/web/log",
+	} {
 		code := ask(path, func(http.ResponseWriter, *http.Request) {
 			if got := ask("/containerLogs/default/web/main", never); got != http.StatusTooManyRequests {
 				t.Errorf("beside %s: got %d, want 429", path, got)
