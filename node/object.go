@@ -2,6 +2,7 @@ package node
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 
@@ -32,6 +33,9 @@ type Object struct {
 	Kind     ObjectKind
 	Value    Value
 	Revision int64 // of its last change
+	// Source brought the object; empty stands for the API. That of a locked object is not known.
+	Source Source
+	Origin string // the file or URL it came from
 	// Locked says why the data of the object cannot be read now: only its name is known. It is nil for all others.
 	Locked error
 	// Surplus holds what a newer agent has recorded of the object. This agent only keeps it.
@@ -55,8 +59,13 @@ func (o *Object) Meta() *metav1.ObjectMeta { return o.Value.GetObjectMeta().(*me
 
 // Clone returns a copy that may be written.
 func (o *Object) Clone() *Object {
-	return &Object{Kind: o.Kind, Value: o.Value.DeepCopyObject().(Value), Locked: o.Locked, Surplus: o.Surplus}
+	copied := *o
+	copied.Value, copied.Revision = o.Value.DeepCopyObject().(Value), 0
+	return &copied
 }
+
+// Owner returns the source that brought the object. Other sources may not change it.
+func (o *Object) Owner() Source { return cmp.Or(o.Source, SourceAPI) }
 
 // Readable returns nil if the data of the object can be read, and otherwise the reason with the object's name.
 func (o *Object) Readable() error {

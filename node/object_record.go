@@ -6,14 +6,27 @@ import (
 	"fmt"
 )
 
-// MarshalJSON writes the object as records on the disk have it: an object with one
-// field, named after the kind (Kind.Record), that holds the value.
+// place says in a record where an object comes from. An object of the API has none.
+type place struct {
+	Source Source `json:"Source"`
+	Origin string `json:"Origin"`
+}
+
+// MarshalJSON writes the object as records on the disk have it: an object with a
+// field, named after the kind (Kind.Record), that holds the value, and with the object's place.
 func (o *Object) MarshalJSON() ([]byte, error) {
 	kind, ok := kindWhere(func(k Kind) bool { return k.Name == o.Kind })
 	if !ok {
 		return nil, fmt.Errorf("object of kind %q: the node stores no such kind", o.Kind)
 	}
-	return json.Marshal(map[string]Value{kind.Record: o.Value})
+	record := map[string]any{kind.Record: o.Value}
+	if o.Source != "" {
+		record["Source"] = o.Source
+	}
+	if o.Origin != "" {
+		record["Origin"] = o.Origin
+	}
+	return json.Marshal(record)
 }
 
 // UnmarshalJSON reads what MarshalJSON has written. Fields that are no kind's are left
@@ -36,7 +49,11 @@ func (o *Object) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(fields[found[0].Record], value); err != nil {
 		return fmt.Errorf("decode %s: %w", found[0].Name, err)
 	}
-	*o = Object{Kind: found[0].Name, Value: value}
+	var from place
+	if err := json.Unmarshal(data, &from); err != nil {
+		return err
+	}
+	*o = Object{Kind: found[0].Name, Value: value, Source: from.Source, Origin: from.Origin}
 	return nil
 }
 

@@ -168,7 +168,10 @@ func (s *objectService) message(o shown) (*nodev1.Object, error) {
 	}
 	message := &nodev1.Object{
 		Kind: string(o.Kind), Namespace: o.Meta().Namespace, Name: o.Meta().Name, Uid: string(o.Meta().UID),
-		Revision: o.Revision, Keys: o.keys, Object: object, Locked: o.why(),
+		Revision: o.Revision, Keys: o.keys, Object: object, Locked: o.why(), Origin: o.Origin,
+	}
+	if o.Locked == nil {
+		message.Source = string(o.Owner())
 	}
 	if claim, ok := o.Value.(*corev1.PersistentVolumeClaim); ok {
 		message.Message = s.pending(claim)

@@ -219,11 +219,11 @@ var sections = []section{
 	}},
 	{"Pod sources other than the API", []setting{
 		{"staticPodPath", "pod-manifest-path", atStart, nil, nil,
-			"`path` of a directory of pod manifests, or of one manifest"},
+			"`path` of a directory of manifests of pods and the objects that they use, or of one manifest"},
 		{"fileCheckFrequency", "file-check-frequency", atStart, seconds(20), positive,
 			"`interval` at which --pod-manifest-path is read again, even without a change notification"},
 		{"staticPodURL", "manifest-url", atStart, nil, nil,
-			"`URL` of pod manifests"},
+			"`URL` of such manifests"},
 		{"staticPodURLHeader", "manifest-url-header", atStart, nil, nil,
 			"`headers` for requests to --manifest-url: 'name:value,name:value'; may be repeated"},
 		{"httpCheckFrequency", "http-check-frequency", atStart, seconds(20), positive,

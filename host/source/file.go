@@ -20,7 +20,7 @@ type FileConfig struct {
 	Sink
 }
 
-// File is a file or directory as a source of pods. In a directory it ignores directories, hidden files and the
+// File is a file or directory as a source of pods and objects. In a directory it ignores directories, hidden files and the
 // backups of editors.
 type File struct {
 	publisher
@@ -29,7 +29,7 @@ type File struct {
 	files   map[string]*file // by path
 	first   bool             // nothing was delivered yet
 	due     bool             // to be delivered though no file has changed
-	retry   bool             // the node did not take every valid pod the last time
+	retry   bool             // the node did not take every valid document the last time, or cannot tell what to prune
 	deaf    string           // why only polls find changes
 }
 
@@ -104,7 +104,7 @@ func (f *File) away(err error, now time.Time) {
 		f.fail(cannotRead(err), now)
 		return
 	}
-	keep := f.origins()
+	keep := f.Intake.Origins()
 	// A single file is certainly gone.
 	delete(keep, f.location)
 	f.deliver(batch{keep: keep, problems: map[string]error{f.location: cannotRead(err)}}, now)
@@ -125,26 +125,12 @@ func (f *File) readAny() bool {
 // being written, or away for a moment.
 func (f *File) left() map[string]*file {
 	files := map[string]*file{}
-	for origin := range f.origins() {
+	for origin := range f.Intake.Origins() {
 		if origin == f.location || filepath.Dir(origin) == f.location && plain(filepath.Base(origin)) {
 			files[origin] = &file{reading: reading{origin: origin, held: true}}
 		}
 	}
 	return files
-}
-
-// origins returns the files that the pods of this source came from.
-func (f *File) origins() map[string]bool {
-	origins := map[string]bool{}
-	views, _ := f.Intake.Store.Views()
-	for _, v := range views {
-		for _, pod := range []*node.Pod{v.Slot.Pod, v.Slot.Next} {
-			if pod != nil && pod.Source == f.Intake.Source {
-				origins[pod.Origin] = true
-			}
-		}
-	}
-	return origins
 }
 
 // listen watches the directory of the manifests.

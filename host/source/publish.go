@@ -17,7 +17,7 @@ import (
 // DefaultPoll is the interval between looks without an event.
 const DefaultPoll = 20 * time.Second
 
-// Sink receives a source's pods and faults.
+// Sink receives a source's pods, objects and faults.
 type Sink struct {
 	Intake intake.Intake
 	Board  *store.Sources
@@ -40,7 +40,7 @@ type reading struct {
 	held       bool  // nothing was read of it yet
 }
 
-// publisher brings the node's pods in line with what was read.
+// publisher brings the node's pods and objects in line with what was read.
 type publisher struct {
 	Sink
 	location string
@@ -69,7 +69,7 @@ func collect(readings ...reading) batch {
 	return b
 }
 
-// deliver passes a batch to the intake, and reports whether the node took all of it.
+// deliver passes a batch to the intake, and reports whether the node took all of it and knows what to prune.
 func (p *publisher) deliver(b batch, now time.Time) bool {
 	rejected := p.Intake.Sync(b.deliveries, b.keep, now)
 	for origin, err := range rejected {
@@ -85,7 +85,7 @@ func (p *publisher) deliver(b batch, now time.Time) bool {
 		delivered = time.Time{} // else the refused pods would be swept as unwanted
 	}
 	p.Board.Delivered(p.Intake.Source, delivered, p.standing)
-	return len(rejected) == 0
+	return len(rejected) == 0 && !p.Intake.Unsure()
 }
 
 // anyPassing reports whether a pod was refused for a passing reason, such as a lack of space.
@@ -160,10 +160,10 @@ func reasonOf(err error) string {
 	return ReasonNotTaken
 }
 
-// read turns the bytes of one origin into static pods. Valid documents count even beside wrong ones.
+// read turns the bytes of one origin into static pods and objects. Valid documents count even beside wrong ones.
 func (p *publisher) read(origin string, data []byte, now time.Time) reading {
 	r := reading{origin: origin}
-	docs, err := manifest.DecodeEach(data, manifest.Options{PodsOnly: true})
+	docs, err := manifest.DecodeEach(data, manifest.Options{})
 	var wrong []node.Violation
 	if invalid := (*node.InvalidError)(nil); errors.As(err, &invalid) {
 		wrong = invalid.Violations
@@ -172,6 +172,10 @@ func (p *publisher) read(origin string, data []byte, now time.Time) reading {
 		return r
 	}
 	for _, doc := range docs {
+		if doc.Object != nil {
+			r.deliveries = append(r.deliveries, intake.Delivery{Object: doc.Object, Origin: origin, Document: doc.Index})
+			continue
+		}
 		aliases := manifest.Static(doc, manifest.Place{Node: p.Intake.NodeName(), Source: p.annotation(), Origin: origin}, now)
 		violations := validate(doc)
 		if len(violations) == 0 {

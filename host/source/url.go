@@ -38,7 +38,7 @@ type URL struct {
 
 	last  reading
 	sum   [sha256.Size]byte // of the bytes that last was read from
-	retry bool              // the node did not take every valid pod the last time
+	retry bool              // as in File
 }
 
 // NewURL makes the source; Run starts it.

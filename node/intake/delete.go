@@ -53,7 +53,12 @@ func (in Intake) DeleteAll(keys []node.Key, refs []node.ObjectRef, grace *time.D
 			if err := in.unchanged(since, place{ref: ref}); err != nil {
 				return err
 			}
-			if old := tx.Object(ref); endObject(tx, ref, now) {
+			old := tx.Object(ref)
+			ended, err := in.endObject(tx, ref, now)
+			if err != nil {
+				return err
+			}
+			if ended {
 				outcomes = append(outcomes, Outcome{Object: ref, UID: old.Meta().UID, Verdict: Deleted})
 			}
 		}

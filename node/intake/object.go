@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -24,6 +25,9 @@ func (in Intake) applyObject(tx *store.Tx, d Delivery, now time.Time) (Outcome, 
 	if err != nil {
 		return Outcome{}, err
 	}
+	if err := errors.Join(in.permittedPlace(d), in.others(old)); err != nil {
+		return Outcome{}, err
+	}
 	if err := permittedStorage(d, old); err != nil {
 		return Outcome{}, err
 	}
@@ -40,14 +44,14 @@ func (in Intake) applyObject(tx *store.Tx, d Delivery, now time.Time) (Outcome, 
 		made := d.Object.Clone()
 		made.Meta().UID = in.NewUID()
 		made.Meta().CreationTimestamp = metav1.NewTime(now.Truncate(time.Second))
-		tx.PutObject(made)
+		tx.PutObject(in.mark(made, d))
 		outcome.UID, outcome.Verdict = made.Meta().UID, Created
 		return outcome, nil
 	}
-	next := continued(old, d.Object)
+	next := in.mark(continued(old, d.Object), d)
 	outcome.UID = old.Meta().UID
 	outcome.Changes = changes(old, next)
-	if len(outcome.Changes) == 0 {
+	if len(outcome.Changes) == 0 && old.Source == next.Source && old.Origin == next.Origin {
 		return outcome, nil
 	}
 	if err := permitted(d, old, outcome.Changes); err != nil {
@@ -153,8 +157,8 @@ func union(a, b map[string][]byte) map[string][]byte {
 // Secret, and its volumes stay until it is gone.
 func (in Intake) DeleteObject(ref node.ObjectRef, now time.Time) error {
 	_, err := in.Store.Transact(func(tx *store.Tx) error {
-		if !endObject(tx, ref, now) {
-			return fmt.Errorf("%s: %w", ref, node.ErrNotFound)
+		if ended, err := in.endObject(tx, ref, now); err != nil || !ended {
+			return cmp.Or(err, fmt.Errorf("%s: %w", ref, node.ErrNotFound))
 		}
 		if ofStorage(ref) {
 			in.Storage.SettleIn(tx, now)

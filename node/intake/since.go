@@ -12,6 +12,13 @@ type place struct {
 	ref node.ObjectRef // where it is no pod
 }
 
+func (p place) String() string {
+	if p.ref != (node.ObjectRef{}) {
+		return p.ref.String()
+	}
+	return "pod " + p.key.String()
+}
+
 func (d Delivery) place() place {
 	if d.Object != nil {
 		return place{ref: d.Object.Ref()}

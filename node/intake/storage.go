@@ -87,17 +87,20 @@ func permittedClaim(d Delivery, old *node.Object) error {
 	return invalid(d, "spec.resources.requests[storage]", "may only grow")
 }
 
-// endObject forgets an object. A volume or a claim that is in use is forgotten once it no longer
-// is.
-func endObject(tx *store.Tx, ref node.ObjectRef, now time.Time) bool {
+// endObject forgets an object, and returns false if there is none. A volume or a claim that is in use is forgotten once
+// it no longer is.
+func (in Intake) endObject(tx *store.Tx, ref node.ObjectRef, now time.Time) (bool, error) {
 	old := tx.Object(ref)
 	if old == nil {
-		return false
+		return false, nil
+	}
+	if err := in.others(old); err != nil {
+		return false, err
 	}
 	tx.Reserved()
 	if old.Volume() == nil && old.Claim() == nil {
 		tx.DropObject(ref)
-		return true
+		return true, nil
 	}
 	if old.Meta().DeletionTimestamp == nil {
 		ending := old.Clone()
@@ -105,7 +108,7 @@ func endObject(tx *store.Tx, ref node.ObjectRef, now time.Time) bool {
 		ending.Meta().DeletionTimestamp = &at
 		tx.PutObject(ending)
 	}
-	return true
+	return true, nil
 }
 
 func ofStorage(ref node.ObjectRef) bool {

@@ -21,12 +21,16 @@ func claiming(p *corev1.Pod) {
 func (b *bench) postClaim() {
 	b.t.Helper()
 	b.in.Storage = storage.Keeper{Dir: "/volumes", NewUID: b.in.NewUID}
+	if _, _, err := b.in.Apply([]Delivery{{Object: newClaim()}}, b.now); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func newClaim() *node.Object {
 	c := &corev1.PersistentVolumeClaim{}
 	c.Namespace, c.Name = dataClaim.Namespace, dataClaim.Name
 	c.Spec.Resources.Requests = corev1.ResourceList{"storage": resource.MustParse("1Gi")}
-	if _, _, err := b.in.Apply([]Delivery{{Object: node.NewObject(c)}}, b.now); err != nil {
-		b.t.Fatal(err)
-	}
+	return node.NewObject(c)
 }
 
 // claim shows whether the claim is there, or only until its last user is gone.

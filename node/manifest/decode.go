@@ -22,8 +22,6 @@ type Options struct {
 	MaxDocuments int
 	// Namespace is that of objects that name none; empty means default.
 	Namespace string
-	// PodsOnly refuses what is not a pod.
-	PodsOnly bool
 	// Managed keeps the managed fields of the manifests. Otherwise objects have none.
 	Managed bool
 	// IfEmpty says what to do about a bundle that holds nothing.
@@ -55,7 +53,7 @@ func Decode(data []byte, opts Options) ([]Doc, error) {
 // DecodeEach reads a bundle whose documents are independent: it returns the valid pods beside the
 // *node.InvalidError of the others.
 func DecodeEach(data []byte, opts Options) ([]Doc, error) {
-	b := bundle{limit: opts.MaxDocuments, namespace: opts.Namespace, podsOnly: opts.PodsOnly, managed: opts.Managed, ifEmpty: opts.IfEmpty, first: map[name]int{}}
+	b := bundle{limit: opts.MaxDocuments, namespace: opts.Namespace, managed: opts.Managed, ifEmpty: opts.IfEmpty, first: map[name]int{}}
 	if b.limit <= 0 {
 		b.limit = defaultMaxDocuments
 	}
@@ -67,7 +65,6 @@ func DecodeEach(data []byte, opts Options) ([]Doc, error) {
 type bundle struct {
 	limit     int
 	namespace string
-	podsOnly  bool
 	managed   bool
 	ifEmpty   string
 	searched  int // bytes of faulty YAML
@@ -138,7 +135,7 @@ func (b *bundle) object(at place, object []byte) {
 		b.add(at, "apiVersion", "required; must be "+b.versionOf(kind))
 	}
 	if kind == "" {
-		b.add(at, "kind", "required; must be "+b.kinds())
+		b.add(at, "kind", "required; must be "+Kinds())
 	}
 	if b.count > before {
 		return
@@ -159,7 +156,7 @@ func (b *bundle) single(at place, version, kind string, object []byte) bool {
 		b.pod(at, object)
 		return true
 	}
-	for _, r := range b.readers() {
+	for _, r := range readers() {
 		if string(r.Name) == kind && (r.Version == version || slices.Contains(r.also, version)) {
 			b.value(at, object, r)
 			return true

@@ -15,7 +15,7 @@ import (
 // was meant, the pod template in the object, or the field of a pod that does the same.
 func (b *bundle) foreign(version, kind string, object []byte) string {
 	is := fmt.Sprintf("is %s of %s", rules.Clip(kind), rules.Clip(version))
-	rule := is + ", but a node takes " + b.kinds()
+	rule := is + ", but a node takes " + Kinds()
 	if t, ok := templateIn(object); ok {
 		return rule + "; " + t.remedy()
 	}
@@ -58,7 +58,7 @@ func (b *bundle) meantKind(kind string) string {
 // versions returns the kinds that are taken, each with its version.
 func (b *bundle) versions() map[string]string {
 	versions := map[string]string{"Pod": "v1", "PodList": "v1", "List": "v1"}
-	for _, r := range b.readers() {
+	for _, r := range readers() {
 		versions[string(r.Name)] = r.Version
 	}
 	return versions
@@ -143,5 +143,5 @@ func (b *bundle) composeIn(object []byte) string {
 	}
 	return fmt.Sprintf("is a Compose file, but a node takes Kubernetes manifests: %s; write each service (%s) as a pod or as a container of one: "+
 		"{apiVersion: v1, kind: Pod, metadata: {name: %s}, spec: {containers: [{name: %s, image: '%s'}]}}",
-		b.kinds(), rules.Clip(strings.Join(names, ", ")), rules.Clip(first), rules.Clip(first), rules.Clip(image))
+		Kinds(), rules.Clip(strings.Join(names, ", ")), rules.Clip(first), rules.Clip(first), rules.Clip(image))
 }

@@ -66,18 +66,9 @@ func Takes(kind node.ObjectKind) bool {
 }
 
 // Kinds lists, in words, the kinds that a manifest may contain.
-func Kinds() string { return new(bundle).kinds() }
-
-func (b *bundle) readers() []reader {
-	if b.podsOnly {
-		return nil
-	}
-	return readers()
-}
-
-func (b *bundle) kinds() string {
+func Kinds() string {
 	taken := []string{"Pod"}
-	for _, r := range b.readers() {
+	for _, r := range readers() {
 		taken = append(taken, string(r.Name))
 	}
 	return strings.Join(append(taken, "PodList"), ", ") + " or List"

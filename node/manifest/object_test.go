@@ -41,11 +41,3 @@ func TestDecodeRefusesObjects(t *testing.T) {
 		})
 	}
 }
-
-func TestASourceOfPodsTakesNothingElse(t *testing.T) {
-	text := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
-	_, err := manifest.Decode([]byte(text), manifest.Options{PodsOnly: true})
-	if err == nil || !strings.Contains(err.Error(), "Pod, PodList or List") {
-		t.Errorf("got %v, want it refused with what is taken", err)
-	}
-}

@@ -36,7 +36,7 @@ func TestStaticPodsHaveTheUIDThatUpstreamDerives(t *testing.T) {
 // derived returns the UID of a manifest that has none.
 func derived(t *testing.T, text string, from manifest.Place) string {
 	t.Helper()
-	docs, err := manifest.Decode([]byte(text), manifest.Options{PodsOnly: true})
+	docs, err := manifest.Decode([]byte(text), manifest.Options{})
 	if err != nil || len(docs) != 1 {
 		t.Fatalf("decode: %d documents, %v", len(docs), err)
 	}
@@ -46,7 +46,7 @@ func derived(t *testing.T, text string, from manifest.Place) string {
 
 // Records of earlier versions hold this UID.
 func TestStaticPodsAreKnownByTheirEarlierUID(t *testing.T) {
-	docs, err := manifest.Decode([]byte(read(t, "testdata/static/plain.yaml")), manifest.Options{PodsOnly: true})
+	docs, err := manifest.Decode([]byte(read(t, "testdata/static/plain.yaml")), manifest.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -85,7 +85,7 @@ func (k Keeper) SettleIn(tx *store.Tx, now time.Time) {
 	for _, object := range change.Put {
 		ref := object.Ref()
 		if old := tx.Object(ref); old != nil {
-			object.Surplus = old.Surplus
+			object.Surplus, object.Source, object.Origin = old.Surplus, old.Source, old.Origin
 		}
 		if !tx.Withheld(ref) {
 			tx.PutObject(object)

@@ -36,7 +36,10 @@ func filledObjects(t *testing.T) []*node.Object {
 	for _, kind := range node.Kinds() {
 		value := reflect.New(reflect.TypeOf(kind.New())).Elem()
 		fill(t, value, kind.Record)
-		objects = append(objects, node.NewObject(value.Interface().(node.Value)))
+		object := node.NewObject(value.Interface().(node.Value))
+		fill(t, reflect.ValueOf(&object.Source).Elem(), kind.Record+".Source")
+		fill(t, reflect.ValueOf(&object.Origin).Elem(), kind.Record+".Origin")
+		objects = append(objects, object)
 	}
 	return objects
 }

@@ -38,9 +38,13 @@ type slotRecord struct {
 }
 
 // objectShape returns the type of an object's record: it has a field for each kind, of which one is
-// set.
+// set, and says where the object comes from.
 func objectShape() reflect.Type {
-	fields := []reflect.StructField{{Name: "Version", Type: reflect.TypeFor[int](), Tag: `json:"Version"`}}
+	fields := []reflect.StructField{
+		{Name: "Version", Type: reflect.TypeFor[int](), Tag: `json:"Version"`},
+		{Name: "Source", Type: reflect.TypeFor[node.Source](), Tag: `json:"Source"`},
+		{Name: "Origin", Type: reflect.TypeFor[string](), Tag: `json:"Origin"`},
+	}
 	for _, kind := range node.Kinds() {
 		tag := reflect.StructTag(fmt.Sprintf("json:%q", kind.Record))
 		fields = append(fields, reflect.StructField{Name: kind.Record, Type: reflect.TypeOf(kind.New()), Tag: tag})

@@ -40,7 +40,11 @@ type Object struct {
 	// The whole object as Kubernetes JSON.
 	Object *structpb.Struct `protobuf:"bytes,8,opt,name=object,proto3" json:"object,omitempty"`
 	// Why a Secret cannot be read now, such as a key that is away. Then only its name is known.
-	Locked        string `protobuf:"bytes,9,opt,name=locked,proto3" json:"locked,omitempty"`
+	Locked string `protobuf:"bytes,9,opt,name=locked,proto3" json:"locked,omitempty"`
+	// What brought it: api, file or url. One of a file or a URL is changed there alone.
+	Source string `protobuf:"bytes,10,opt,name=source,proto3" json:"source,omitempty"`
+	// The file or URL.
+	Origin        string `protobuf:"bytes,11,opt,name=origin,proto3" json:"origin,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -134,6 +138,20 @@ func (x *Object) GetObject() *structpb.Struct {
 func (x *Object) GetLocked() string {
 	if x != nil {
 		return x.Locked
+	}
+	return ""
+}
+
+func (x *Object) GetSource() string {
+	if x != nil {
+		return x.Source
+	}
+	return ""
+}
+
+func (x *Object) GetOrigin() string {
+	if x != nil {
+		return x.Origin
 	}
 	return ""
 }
@@ -745,7 +763,7 @@ var File_node_v1_any_objects_proto protoreflect.FileDescriptor
 
 const file_node_v1_any_objects_proto_rawDesc = "" +
 	"\n" +
-	"\x19node/v1/any_objects.proto\x12\anode.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x14node/v1/access.proto\x1a\x12node/v1/pods.proto\"\xf3\x01\n" +
+	"\x19node/v1/any_objects.proto\x12\anode.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x14node/v1/access.proto\x1a\x12node/v1/pods.proto\"\xa3\x02\n" +
 	"\x06Object\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x12\n" +
@@ -755,7 +773,10 @@ const file_node_v1_any_objects_proto_rawDesc = "" +
 	"\x04keys\x18\x06 \x03(\tR\x04keys\x12\x18\n" +
 	"\amessage\x18\a \x01(\tR\amessage\x12/\n" +
 	"\x06object\x18\b \x01(\v2\x17.google.protobuf.StructR\x06object\x12\x16\n" +
-	"\x06locked\x18\t \x01(\tR\x06locked\"\xac\x01\n" +
+	"\x06locked\x18\t \x01(\tR\x06locked\x12\x16\n" +
+	"\x06source\x18\n" +
+	" \x01(\tR\x06source\x12\x16\n" +
+	"\x06origin\x18\v \x01(\tR\x06origin\"\xac\x01\n" +
 	"\x12ListObjectsRequest\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12%\n" +

@@ -76,6 +76,7 @@ func (p *page) object(o *nodev1.Object) {
 	p.line(0, "UID", o.GetUid())
 	p.line(0, "Age", objectAge(o))
 	p.line(0, "Labels", pairs(meta.Metadata.Labels))
+	p.line(0, "From", strings.TrimSpace(o.GetSource()+" "+o.GetOrigin()))
 	p.line(0, "Locked", o.GetLocked())
 	switch node.ObjectKind(o.GetKind()) {
 	case node.ConfigMap:
