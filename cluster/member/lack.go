@@ -117,14 +117,25 @@ func mounts(want *corev1.Pod, v *corev1.Volume, ref node.ObjectRef) bool {
 	return slices.ContainsFunc(node.VolumeRefs(want, v), func(used node.ObjectRef) bool { return used.Family() == ref })
 }
 
-// explainAfter counts the tries after which the cluster learns why a pod waits. Most pods need fewer.
-const explainAfter = 4
+// explainAfter and authorizes are how long a pod waits before the cluster learns why. Most pods lack nothing by then. An
+// API server that forbids what a pod's node may do has often not heard yet that the pod is bound there.
+const (
+	explainAfter = time.Second
+	authorizes   = 10 * time.Second
+)
 
 // explain says why a pod does not go to the node: in one event for each reason, and in the pod's status.
 func (p *pods) explain(ctx context.Context, want *corev1.Pod, have *local, why error) error {
 	lack, ok := errors.AsType[*node.Failure](why)
+	if !ok {
+		return nil
+	}
+	patience := explainAfter
+	if apierrors.IsForbidden(lack) {
+		patience = authorizes
+	}
 	key := types.NamespacedName{Namespace: want.Namespace, Name: want.Name}
-	if !ok || p.queue.NumRequeues(key) < explainAfter {
+	if p.waits(key, want.UID) < patience {
 		return nil
 	}
 	if p.learnsOf(key, string(want.UID)+" "+lack.Error()) {
@@ -142,6 +153,17 @@ func (p *pods) explain(ctx context.Context, want *corev1.Pod, have *local, why e
 		return nil
 	}
 	return p.report(ctx, want, &shown)
+}
+
+// waits returns how long a pod has been waiting since the first call for its UID.
+func (p *pods) waits(key types.NamespacedName, uid types.UID) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	e := p.entry(key)
+	if e.waiting != uid {
+		e.waiting, e.waitsSince = uid, time.Now()
+	}
+	return time.Since(e.waitsSince)
 }
 
 // learnsOf notes why a pod does not go to the node, and reports whether that is news.

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/cache"
@@ -178,28 +179,30 @@ func TestAPodThatWaitsForItsClaimIsShownToWait(t *testing.T) {
 		}, nil, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			pod := object("u1")
-			mounted(pod, "data", corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "files"}})
-			pod.Status = c.status
-			k, warned := &keeping{}, 0
-			o := stocked(pod)
-			o.used[claim] = &usage{wrong: absent(claim)}
-			p := newPods("n", k.server(t).dial(t), bare{}, o, slog.New(slog.DiscardHandler))
-			defer p.queue.ShutDown()
-			p.about, p.warn = &stock{}, func(context.Context, *corev1.Pod, string, string) { warned++ }
-			s, key := sides{want: pod, have: c.have}, types.NamespacedName{Namespace: "default", Name: "web"}
-			for range 2 * explainAfter {
-				if err := p.apply(t.Context(), s); !apierrors.IsNotFound(err) {
-					t.Fatalf("got %v, want what is missing", err)
+			synctest.Test(t, func(t *testing.T) {
+				pod := object("u1")
+				mounted(pod, "data", corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "files"}})
+				pod.Status = c.status
+				k, warned := &keeping{}, 0
+				o := stocked(pod)
+				o.used[claim] = &usage{wrong: absent(claim)}
+				p := newPods("n", k.server(t).dial(t), bare{}, o, slog.New(slog.DiscardHandler))
+				defer p.queue.ShutDown()
+				p.about, p.warn = &stock{}, func(context.Context, *corev1.Pod, string, string) { warned++ }
+				s := sides{want: pod, have: c.have}
+				for range 5 {
+					time.Sleep(explainAfter / 2)
+					if err := p.apply(t.Context(), s); !apierrors.IsNotFound(err) {
+						t.Fatalf("got %v, want what is missing", err)
+					}
+					if k.told > 0 {
+						pod.Status = *k.last.DeepCopy()
+					}
 				}
-				if k.told > 0 {
-					pod.Status = *k.last.DeepCopy()
+				if k.told != c.told || warned != 1 {
+					t.Errorf("the status is sent %d times and the event %d times, want %d and once", k.told, warned, c.told)
 				}
-				p.queue.AddRateLimited(key)
-			}
-			if k.told != c.told || warned != 1 {
-				t.Errorf("the status is sent %d times and the event %d times, want %d and once", k.told, warned, c.told)
-			}
+			})
 		})
 	}
 }
@@ -295,29 +298,35 @@ func TestAPodFollowsItsObjects(t *testing.T) {
 }
 
 func TestAnEventTellsOfEachReasonOnce(t *testing.T) {
-	var told []string
-	p := newPods("n", nil, nil, nil, slog.New(slog.DiscardHandler))
-	p.warn = func(_ context.Context, pod *corev1.Pod, _, message string) {
-		told = append(told, string(pod.UID)+": "+message)
-	}
-	lack := func(words string) error { return &node.Failure{Reason: node.FailedMount, Err: errors.New(words)} }
-	pod, other := object("u1"), object("u2")
-	key := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}
-	pod.Status.Phase, other.Status.Phase = corev1.PodRunning, corev1.PodRunning // the status of such a pod stays
-	explain := func(pod *corev1.Pod, why error) {
-		if err := p.explain(t.Context(), pod, nil, why); err != nil {
-			t.Error(err)
+	synctest.Test(t, func(t *testing.T) {
+		var told []string
+		p := newPods("n", nil, nil, nil, slog.New(slog.DiscardHandler))
+		p.warn = func(_ context.Context, pod *corev1.Pod, _, message string) {
+			told = append(told, string(pod.UID)+": "+message)
 		}
-	}
-	explain(pod, lack("not bound"))
-	for range explainAfter {
-		p.queue.AddRateLimited(key)
-	}
-	for _, why := range []error{lack("not bound"), lack("not bound"), errors.New("no reason for users"), lack("not attached"), lack("not attached")} {
-		explain(pod, why)
-	}
-	explain(other, lack("not attached"))
-	if want := []string{"u1: not bound", "u1: not attached", "u2: not attached"}; !slices.Equal(told, want) {
-		t.Errorf("events tell of %q, want %q", told, want)
-	}
+		lack := func(err error) error { return &node.Failure{Reason: node.FailedMount, Err: err} }
+		pod, other := object("u1"), object("u2")
+		pod.Status.Phase, other.Status.Phase = corev1.PodRunning, corev1.PodRunning // the status of such a pod stays
+		unbound, unattached := lack(errors.New("not bound")), lack(errors.New("not attached"))
+		forbidden := lack(apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "a", errors.New("no relationship")))
+		explain := func(pod *corev1.Pod, all ...error) {
+			for _, why := range all {
+				if err := p.explain(t.Context(), pod, nil, why); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		explain(pod, unbound)
+		time.Sleep(explainAfter)
+		explain(pod, forbidden, unbound, unbound, errors.New("no reason for users"), unattached, unattached)
+		time.Sleep(authorizes)
+		explain(other, unattached)
+		time.Sleep(authorizes)
+		explain(other, forbidden)
+		want := []string{"u1: not bound", "u1: not attached", "u2: " + forbidden.Error()}
+		if !slices.Equal(told, want) {
+			t.Errorf("events tell of %q, want %q", told, want)
+		}
+		p.queue.ShutDown()
+	})
 }

@@ -52,6 +52,9 @@ type entry struct {
 	notBefore time.Time // when the next status that can wait may be sent; zero if none waits
 	kept      *kept     // of the last status that the cluster has not kept whole
 	explained string    // which pod does not go to the node and why, as an event has said last
+
+	waiting    types.UID // of the pod that has waited before it went to the node
+	waitsSince time.Time
 }
 
 // asked holds the grace period with which the node was asked to end a pod.
