@@ -79,6 +79,14 @@ func (n *node) readsLogs(t *testing.T) {
 	lineWith("late/main  from one that came later")
 	lineWith("box/main   tick") // the first ones go on
 	end()
+	lineWith, end = n.keepReading(t, "logs", "-f", "-l", "app=hasty")
+	hasty := shell("hasty", "cat /proc/sys/kernel/random/uuid; exit 1")
+	hasty.labels = map[string]string{"app": "hasty"}
+	n.apply(hasty.yaml())
+	if first, second := lineWith("hasty/main "), lineWith("hasty/main "); first == second {
+		t.Errorf("the log of one short run came twice: %s", first)
+	}
+	end()
 	if _, failed, code := n.tryVerb("logs", "box", "-c", "nope"); code != 1 || !strings.Contains(failed, `no container "nope"; it has main`) {
 		t.Errorf("no such container: got %d, %q", code, failed)
 	}

@@ -26,6 +26,7 @@ type reading struct {
 	since                                time.Duration
 	tail                                 int64
 	lines                                *regexp.Regexp // which to show; nil shows all
+	only                                 *run           // the run to read; nil stands for the present one
 }
 
 func logsVerb() Verb {
@@ -178,6 +179,9 @@ func (r *reading) request(from source) *nodev1.ReadLogsRequest {
 	ask := &nodev1.ReadLogsRequest{
 		Namespace: r.namespace, Name: from.pod, Container: from.container,
 		Follow: r.follow, Previous: r.previous, Timestamps: r.timestamps,
+	}
+	if r.only != nil {
+		ask.Uid, ask.Attempt = r.only.uid, &r.only.attempt
 	}
 	if r.since > 0 {
 		seconds := int64((r.since + time.Second - 1) / time.Second)

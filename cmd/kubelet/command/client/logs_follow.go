@@ -6,7 +6,8 @@ import (
 	"slices"
 	"sync"
 
-	corev1 "k8s.io/api/core/v1"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	nodev1 "nodal/api/gen/node/v1"
 )
@@ -20,18 +21,12 @@ type followers struct {
 	ending  sync.WaitGroup
 	output  sync.Mutex
 	errors  sync.Mutex
-	began   map[run]bool
-	seats   chan struct{} // one for each log that is followed
+	trails  map[container]*trail
+	seats   chan struct{} // one for each container that is followed
 	colour  int
 	width   int
 	first   []*nodev1.Pod // until all that were there before are known
 	arrived bool          // they are
-}
-
-// run is one run of a container.
-type run struct {
-	uid, container string
-	restarts       int32
 }
 
 // followLabels follows until ctx ends.
@@ -45,7 +40,7 @@ func (r *reading) followLabels(ctx context.Context, s *session) error {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	f := &followers{reading: r, session: s, client: client, began: map[run]bool{}, seats: make(chan struct{}, mostLogs)}
+	f := &followers{reading: r, session: s, client: client, trails: map[container]*trail{}, seats: make(chan struct{}, mostLogs)}
 	defer f.ending.Wait()
 	defer cancel()
 	stream, err := pods.WatchPods(ctx, &nodev1.WatchPodsRequest{Namespace: r.namespace, LabelSelector: r.selector})
@@ -58,9 +53,9 @@ func (f *followers) hear(ctx context.Context, m *nodev1.WatchPodsResponse) error
 	case synced:
 		return f.start(ctx)
 	case "DELETED":
-		for r := range f.began {
-			if r.uid == m.GetPod().GetUid() {
-				delete(f.began, r)
+		for of := range f.trails {
+			if of.uid == m.GetPod().GetUid() {
+				delete(f.trails, of)
 			}
 		}
 	default:
@@ -89,56 +84,74 @@ func (f *followers) start(ctx context.Context) error {
 			return err
 		}
 	}
-	if len(f.began) == 0 {
+	if len(f.trails) == 0 {
 		f.say(fmt.Errorf("no pod of namespace %s that has begun has labels %s; waiting for one", f.namespace, f.selector))
 	}
 	f.first, f.arrived = nil, true
 	return nil
 }
 
-// take begins to follow the runs of a pod that are new.
+// take has the runs of a pod followed that are new.
 func (f *followers) take(ctx context.Context, p *nodev1.Pod) error {
-	of := podOf(p)
-	names, err := f.containers(of)
+	pod := podOf(p)
+	names, err := f.containers(pod)
 	if err != nil {
 		return fmt.Errorf("pod %s/%s: %w", p.GetNamespace(), p.GetName(), err)
 	}
-	for _, c := range slices.Concat(of.Status.InitContainerStatuses, of.Status.ContainerStatuses, of.Status.EphemeralContainerStatuses) {
-		r := run{p.GetUid(), c.Name, c.RestartCount}
-		if !slices.Contains(names, c.Name) || !hasBegun(c.State) || f.began[r] {
+	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses, pod.Status.EphemeralContainerStatuses) {
+		of := container{p.GetUid(), c.Name}
+		t := f.trails[of]
+		if !slices.Contains(names, c.Name) || t == nil && !hasBegun(c) {
 			continue
 		}
-		select {
-		case f.seats <- struct{}{}:
-			f.began[r] = true
-			f.begin(ctx, source{p.GetName(), c.Name})
-		default: // the next change of the pod brings it again
-			f.say(fmt.Errorf("log of %s/%s: %d logs are followed already", p.GetName(), c.Name, mostLogs))
+		if t == nil {
+			t = newTrail(c.RestartCount, !f.arrived)
+			f.trails[of] = t
+		}
+		if t.hear(c.RestartCount) {
+			f.begin(ctx, source{p.GetName(), c.Name}, of, t)
 		}
 	}
 	return nil
 }
 
-func hasBegun(s corev1.ContainerState) bool { return s.Running != nil || s.Terminated != nil }
-
-// begin follows one log. Of a run that has come later all is shown.
-func (f *followers) begin(ctx context.Context, from source) {
-	ask := *f.reading
-	if f.arrived {
-		ask.since, ask.tail = 0, -1
+// begin follows the runs of a container that there are.
+func (f *followers) begin(ctx context.Context, from source, of container, t *trail) {
+	select {
+	case f.seats <- struct{}{}:
+	default: // the next change of the pod brings it again
+		t.leave()
+		f.say(fmt.Errorf("log of %s: %d logs are followed already", from, mostLogs))
+		return
 	}
 	_, onTerminal := terminal(f.Out)
-	w := &lineWriter{out: f.Out, lock: &f.output, fits: f.lines, plain: onTerminal, prefix: f.prefix(from, onTerminal)}
+	prefix := f.prefix(from, onTerminal)
 	f.ending.Go(func() {
 		defer func() { <-f.seats }()
-		err := ask.copy(ctx, f.client, from, w)
-		if err == nil {
-			err = w.end()
-		}
-		if err != nil && ctx.Err() == nil {
-			f.say(fmt.Errorf("log of %s/%s: %s", from.pod, from.container, f.explain(err)))
+		for more := true; more; {
+			attempt, past := t.ask()
+			w := &lineWriter{out: f.Out, lock: &f.output, fits: f.lines, plain: onTerminal, prefix: prefix}
+			err := f.copyRun(ctx, from, run{of, attempt}, past, w)
+			absent := status.Code(err) == codes.NotFound
+			if err != nil && !absent && ctx.Err() == nil {
+				f.say(fmt.Errorf("log of %s: %s", from, f.explain(err)))
+			}
+			more = t.over(absent) && ctx.Err() == nil
 		}
 	})
+}
+
+// copyRun writes what a run has written and writes. Of a run that has come later all is shown.
+func (f *followers) copyRun(ctx context.Context, from source, of run, past bool, w *lineWriter) error {
+	ask := *f.reading
+	if !past {
+		ask.since, ask.tail = 0, -1
+	}
+	ask.only = &of
+	if err := ask.copy(ctx, f.client, from, w); err != nil {
+		return err
+	}
+	return w.end()
 }
 
 // prefix is wide enough for the names so far.

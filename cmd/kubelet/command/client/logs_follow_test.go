@@ -15,22 +15,34 @@ import (
 	"github.com/spf13/pflag"
 	"google.golang.org/genproto/googleapis/api/httpbody"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	nodev1 "nodal/api/gen/node/v1"
 )
 
-// talkingNode has a watch that a test writes, and a log for each container.
+// talkingNode has a watch that a test writes, and a log for each run that this has shown as running or ended.
 type talkingNode struct {
 	nodev1.UnimplementedPodsServiceServer
 	nodev1.UnimplementedLogsServiceServer
-	watch []*nodev1.WatchPodsResponse
+	watch []shown
 	mu    sync.Mutex
+	logs  []string // of which runs there are some
 	asked []string
+}
+
+// shown is a message of the watch, and the run that begins before it is sent.
+type shown struct {
+	message *nodev1.WatchPodsResponse
+	begins  string
 }
 
 func (n *talkingNode) WatchPods(_ *nodev1.WatchPodsRequest, stream grpc.ServerStreamingServer[nodev1.WatchPodsResponse]) error {
 	for _, m := range n.watch {
-		if err := stream.Send(m); err != nil {
+		n.mu.Lock()
+		n.logs = append(n.logs, m.begins)
+		n.mu.Unlock()
+		if err := stream.Send(m.message); err != nil {
 			return err
 		}
 	}
@@ -40,10 +52,13 @@ func (n *talkingNode) WatchPods(_ *nodev1.WatchPodsRequest, stream grpc.ServerSt
 
 func (n *talkingNode) ReadLogs(r *nodev1.ReadLogsRequest, stream grpc.ServerStreamingServer[httpbody.HttpBody]) error {
 	n.mu.Lock()
-	n.asked = append(n.asked, fmt.Sprintf("%s/%s tail %d", r.GetName(), r.GetContainer(), r.GetTailLines()))
-	count := len(n.asked)
-	n.mu.Unlock()
-	return stream.Send(&httpbody.HttpBody{Data: []byte(fmt.Sprintf("line %d\n", count))})
+	defer n.mu.Unlock()
+	of := fmt.Sprintf("%s/%s %d", r.GetName(), r.GetContainer(), r.GetAttempt())
+	if r.GetUid() != "uid-"+r.GetName() || !slices.Contains(n.logs, of) {
+		return status.Error(codes.NotFound, "no log of that run")
+	}
+	n.asked = append(n.asked, fmt.Sprintf("%s tail %d", of, r.GetTailLines()))
+	return stream.Send(&httpbody.HttpBody{Data: []byte(of + "\n")})
 }
 
 // counting tells how many lines were written.
@@ -62,7 +77,7 @@ func (c *counting) Write(p []byte) (int, error) {
 	return c.Buffer.Write(p)
 }
 
-func TestFollowersTakePodsThatComeLater(t *testing.T) {
+func TestFollowersTakeEachRunOnceAndPodsThatComeLater(t *testing.T) {
 	pod := func(change nodev1.WatchType, name string, restarts int, state string) *nodev1.WatchPodsResponse {
 		return &nodev1.WatchPodsResponse{Type: change, Pod: &nodev1.Pod{Namespace: "default", Name: name, Uid: "uid-" + name, Object: object(t, map[string]any{
 			"metadata": map[string]any{"name": name},
@@ -73,16 +88,20 @@ func TestFollowersTakePodsThatComeLater(t *testing.T) {
 		})}}
 	}
 	const added, modified, deleted = nodev1.WatchType_WATCH_TYPE_ADDED, nodev1.WatchType_WATCH_TYPE_MODIFIED, nodev1.WatchType_WATCH_TYPE_DELETED
-	n := &talkingNode{watch: []*nodev1.WatchPodsResponse{
-		pod(added, "a", 0, "running"),
-		pod(added, "b", 0, "waiting"),
-		{Type: nodev1.WatchType_WATCH_TYPE_SYNCED},
-		pod(modified, "a", 0, "running"), // the same run
-		pod(modified, "b", 0, "running"), // begins
-		pod(modified, "a", 1, "running"), // runs again
-		pod(added, "later", 0, "terminated"),
-		pod(deleted, "later", 0, "terminated"),
-		pod(added, "later", 0, "running"), // another pod of the name, of which a test needs no other UID
+	n := &talkingNode{watch: []shown{
+		{pod(added, "a", 3, "running"), "a/main 3"},
+		{pod(added, "b", 0, "waiting"), ""},
+		{&nodev1.WatchPodsResponse{Type: nodev1.WatchType_WATCH_TYPE_SYNCED}, ""},
+		{pod(modified, "a", 3, "running"), ""}, // the same run
+		{pod(modified, "b", 0, "running"), "b/main 0"},
+		{pod(modified, "a", 4, "terminated"), ""}, // the run before has ended, and is counted
+		{pod(modified, "a", 4, "running"), "a/main 4"},
+		{pod(modified, "a", 4, "running"), "a/main 5"}, // a run that was too short for the watch
+		{pod(modified, "a", 6, "terminated"), "a/main 6"},
+		{pod(added, "later", 0, "terminated"), "later/main 0"},
+		{pod(deleted, "later", 0, "terminated"), ""},
+		{pod(added, "later", 0, "running"), ""}, // another pod of the name, of which a test needs no other UID
+		{pod(added, "hasty", 1, "terminated"), "hasty/main 0"},
 	}}
 	listener, err := net.Listen("unix", filepath.Join(t.TempDir(), "node.sock"))
 	if err != nil {
@@ -96,7 +115,7 @@ func TestFollowersTakePodsThatComeLater(t *testing.T) {
 
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	out := &counting{want: 5, done: cancel}
+	out := &counting{want: 8, done: cancel}
 	var failed bytes.Buffer
 	s := &session{Console: Console{strings.NewReader(""), out, &failed}}
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
@@ -111,12 +130,20 @@ func TestFollowersTakePodsThatComeLater(t *testing.T) {
 		t.Errorf("got %v, %s", err, &failed)
 	}
 	slices.Sort(n.asked)
-	if got, want := strings.Join(n.asked, "\n"), "a/main tail 0\na/main tail 7\nb/main tail 0\nlater/main tail 0\nlater/main tail 0"; got != want {
-		t.Errorf("it has asked for\n%s\nwant\n%s", got, want)
+	want := []string{
+		"a/main 3 tail 7", "a/main 4 tail 0", "a/main 5 tail 0", "a/main 6 tail 0", "b/main 0 tail 0", "hasty/main 0 tail 0",
+		"later/main 0 tail 0", "later/main 0 tail 0",
 	}
-	for _, want := range []string{"a/main line ", "b/main line ", "later/main line "} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("got %q, want %q in it", out, want)
+	if !slices.Equal(n.asked, want) {
+		t.Errorf("it has got\n%s\nwant\n%s", strings.Join(n.asked, "\n"), strings.Join(want, "\n"))
+	}
+	var ofA []string
+	for line := range strings.Lines(out.String()) {
+		if of := strings.Fields(line); of[0] == "a/main" {
+			ofA = append(ofA, of[len(of)-1])
 		}
+	}
+	if got := strings.Join(ofA, " "); got != "3 4 5 6" {
+		t.Errorf("the runs of one container come as %s, want 3 4 5 6", got)
 	}
 }
