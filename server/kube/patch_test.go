@@ -23,6 +23,7 @@ func TestPatches(t *testing.T) {
 		{"copies of copies", jsonPatch, "[" + strings.Repeat(`{"op":"copy","from":"/spec/containers","path":"/spec/containers/-"},`, 40) + `{"op":"remove","path":"/spec"}]`, "", "bytes"},
 		{"too many copies", jsonPatch, "[" + strings.Repeat(`{"op":"copy","from":"/kind","path":"/a"},`, 101) + `{"op":"copy","from":"/kind","path":"/b"}]`, "", "more than 100 times"},
 		{"a copy", jsonPatch, `[{"op":"copy","from":"/kind","path":"/a"},{"op":"remove","path":"/spec"}]`, `{"a":"Pod","kind":"Pod"}`, ""},
+		{"a test that says of nothing what it is", jsonPatch, `[{"op":"test","path":""}]`, "", "not complete"},
 		{"no JSON", mergePatch, `{`, "", "apply the patch"},
 		{"not an object any more", mergePatch, `7`, "", "apply the patch"},
 	} {
