@@ -35,9 +35,8 @@ type File struct {
 
 // NewFile makes the source; Run starts it.
 func NewFile(config FileConfig) *File {
-	config.Intake.Source = node.SourceFile
 	return &File{
-		publisher: publisher{Sink: config.Sink, location: filepath.Clean(config.Path)},
+		publisher: publisher{Sink: config.Sink.patient(node.SourceFile), location: filepath.Clean(config.Path)},
 		poll:      cmp.Or(config.Poll, DefaultPoll),
 		settled:   settled,
 		first:     true,

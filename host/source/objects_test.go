@@ -125,6 +125,33 @@ func TestABrokenFileKeepsItsObjects(t *testing.T) {
 	r.untilObjects("a=3")
 }
 
+func TestAClaimOutlivesItsFileForAWhile(t *testing.T) {
+	const claim = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\nspec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n"
+	text := claim + "---\n" + wordsYAML("a", "1")
+	dir := t.TempDir()
+	path := filepath.Join(dir, "both.yaml")
+	stays := func(r *rig) bool {
+		o, there := r.Intake.Store.Object(node.ObjectRef{Kind: node.PersistentVolumeClaim, Namespace: "default", Name: "data"})
+		return there && o.Meta().DeletionTimestamp == nil
+	}
+	write(t, path, text)
+	r, file := newFile(t, dir)
+	r.run(file.Run)
+	r.untilObjects("a=1")
+	must(t, os.Remove(path))
+	r.untilObjects("")
+	r.until("the board says when the claim goes", func() bool { return strings.Contains(r.errors()["both.yaml"], "goes with its data at") })
+	if !stays(r) {
+		t.Error("the claim is deleted at once")
+	}
+	write(t, path, text)
+	r.untilObjects("a=1")
+	r.until("the board is clear", func() bool { return len(r.errors()) == 0 })
+	if !stays(r) {
+		t.Error("the claim is deleted though its file is back")
+	}
+}
+
 func TestTwoFilesThatNameOneObject(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "b.yaml"), wordsYAML("a", "b"))

@@ -40,6 +40,12 @@ type reading struct {
 	held       bool  // nothing was read of it yet
 }
 
+// patient returns the sink for one source, in which claims stay for a while when they are missing.
+func (s Sink) patient(of node.Source) Sink {
+	s.Intake.Source, s.Intake.Missing = of, &intake.Missing{}
+	return s
+}
+
 // publisher brings the node's pods and objects in line with what was read.
 type publisher struct {
 	Sink

@@ -50,9 +50,8 @@ func NewURL(config URLConfig) (*URL, error) {
 	if parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "" {
 		return nil, fmt.Errorf("parse URL of manifests: it must begin with http:// or https:// and name a host: %w", node.ErrInvalid)
 	}
-	config.Intake.Source = node.SourceURL
 	return &URL{
-		publisher: publisher{Sink: config.Sink, location: withoutSecrets(parsed)},
+		publisher: publisher{Sink: config.Sink.patient(node.SourceURL), location: withoutSecrets(parsed)},
 		url:       config.URL,
 		header:    config.Header.Clone(),
 		poll:      cmp.Or(config.Poll, DefaultPoll),

@@ -32,8 +32,9 @@ type Intake struct {
 	Policy  policy.Policy
 	Sources map[node.Source]string // the configured ones, with their places; nil allows any
 	// Unheld says why the node does not hold pods to NetworkPolicies; "" if it does. nil means that it does.
-	Unheld func() string
-	Cordon func() node.Cordon // whether new pods of the API are taken; nil means that they are
+	Unheld  func() string
+	Cordon  func() node.Cordon // whether new pods of the API are taken; nil means that they are
+	Missing *Missing           // of files and URLs; nil has what they no longer bring go at once
 	// Preempted is called for each pod that has to end for a critical one, with the resource which
 	// that one lacked. nil disables it.
 	Preempted func(*node.Pod, corev1.ResourceName)

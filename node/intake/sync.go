@@ -12,7 +12,8 @@ import (
 
 // Sync makes the source's pods and objects those that it now delivers. Each is applied on its own, objects before the pods
 // that may need them, and those that the source no longer has are deleted. What came from the origins in keep, which could
-// not be read, stays. Errors come back by origin; what they concern stays as it was.
+// not be read, stays, and a claim stays for some time (Missing). Errors come back by origin; what they concern stays as it
+// was.
 func (in Intake) Sync(deliveries []Delivery, keep map[string]bool, now time.Time) map[string]error {
 	wrong := problems{}
 	in.prune(deliveries, keep, wrong, now)
@@ -47,11 +48,16 @@ func (in Intake) prune(deliveries []Delivery, keep map[string]bool, wrong proble
 	for _, d := range deliveries {
 		delivered[d.place()] = true
 	}
+	in.Missing.found(delivered)
 	for at, origin := range in.holds() {
 		if delivered[at] || keep[origin] {
 			continue
 		}
-		if err := in.end(at, now); err != nil {
+		err := in.Missing.stays(at.ref, now)
+		if err == nil {
+			err = in.end(at, now)
+		}
+		if err != nil {
 			wrong.add(origin, err)
 		}
 	}

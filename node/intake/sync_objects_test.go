@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
@@ -207,6 +208,36 @@ func TestAClaimOfAFileIsPrunedLikeADeletedOne(t *testing.T) {
 	wrong := file.in.Sync([]Delivery{{Object: newClaim(), Origin: "f"}}, nil, b.now)
 	if !errors.Is(wrong["f"], node.ErrConflict) {
 		t.Errorf("error = %v, want a conflict while the claim is being deleted", wrong["f"])
+	}
+}
+
+// With a claim goes its data, and its file may be away for a moment.
+func TestAClaimThatIsMissingStaysForAWhile(t *testing.T) {
+	b := newBench(t)
+	b.in.Storage = storage.Keeper{Dir: "/volumes", NewUID: b.in.NewUID}
+	file := b.as(node.SourceFile)
+	file.in.Missing = &Missing{}
+	sync := func(after time.Duration, deliveries ...Delivery) error {
+		return file.in.Sync(deliveries, nil, b.now.Add(after))["f"]
+	}
+	gone := func() bool { return b.claim() == "gone" || b.claim() == "held" }
+	there := Delivery{Object: newClaim(), Origin: "f"}
+	if err := sync(0, there); err != nil {
+		t.Fatal(err)
+	}
+	for _, after := range []time.Duration{time.Second, ClaimsStay} {
+		if err := sync(after); !errors.Is(err, node.ErrConflict) || gone() {
+			t.Errorf("after %s the claim is %s, and the error is %v; want it there, and when it goes", after, b.claim(), err)
+		}
+	}
+	if err := sync(ClaimsStay, there); err != nil || gone() {
+		t.Errorf("the claim is %s once its file is back, error %v", b.claim(), err)
+	}
+	if err := sync(ClaimsStay + time.Second); err == nil || gone() {
+		t.Errorf("the claim is %s when it is missing again, error %v; want another while", b.claim(), err)
+	}
+	if err := sync(2*ClaimsStay + time.Second); err != nil || !gone() {
+		t.Errorf("the claim is %s after that, error %v; want it to go", b.claim(), err)
 	}
 }
 
