@@ -62,6 +62,9 @@ func TestEphemeralContainerStatus(t *testing.T) {
 			if len(list) != 1 || list[0].Ready || list[0].Started != nil {
 				t.Fatalf("got %+v, want one that is not ready", list)
 			}
+			if there := list[0].ContainerID != ""; there != (list[0].Resources != nil) {
+				t.Errorf("it is there: %t, with resources %v", there, list[0].Resources)
+			}
 			list[0].Started = new(bool)
 			if got := outline(&list[0]); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)

@@ -49,7 +49,8 @@ func setAmount(list *corev1.ResourceList, name corev1.ResourceName, amount resou
 // setResources shows the resources that a container is allowed, and those that its run has.
 func (d *deriver) setResources(s *corev1.ContainerStatus, run *node.Container) {
 	i := slices.IndexFunc(d.allocated, func(c corev1.Container) bool { return c.Name == s.Name })
-	if i < 0 {
+	if i < 0 { // an ephemeral container, which may have none
+		s.Resources = &corev1.ResourceRequirements{}
 		return
 	}
 	c := &d.allocated[i]
