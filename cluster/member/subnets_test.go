@@ -53,3 +53,43 @@ func TestTheNodeKnowsItsSubnetsBeforeItsFirstPod(t *testing.T) {
 		}
 	})
 }
+
+func TestTheFirstPodsOfANewNodeWaitForItsSubnets(t *testing.T) {
+	owned := object("u1")
+	owned.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "r", UID: "r", Controller: new(true)}}
+	for name, c := range map[string]struct {
+		pod   *corev1.Pod
+		age   time.Duration
+		after int // the number of looks that find none
+		waits bool
+		told  bool
+	}{
+		"until they are there":           {owned, time.Second, 3, true, true},
+		"not without end":                {owned, time.Second, 1000, true, false},
+		"not on a node that is older":    {owned, time.Hour, 3, false, false},
+		"not if no controller made them": {object("u2"), time.Second, 3, false, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			found := &corev1.Node{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Node"}}
+			found.CreationTimestamp = metav1.NewTime(time.Now().Add(-c.age))
+			asked := 0
+			server := apiServer(func(*http.Request) (int, any, error) {
+				if asked++; asked > c.after {
+					found.Spec.PodCIDRs = []string{"10.244.1.0/24"}
+				}
+				return http.StatusOK, found, nil
+			})
+			board, began := &subnetBoard{}, time.Now()
+			s := &subnets{nodeName: "n", cluster: server.dial(t), board: board}
+			err := s.before(t.Context(), c.pod)
+			took := time.Since(began)
+			if err != nil || took > patience+lookEvery || (took > 0) != c.waits || (len(board.told) > 0) != c.told {
+				t.Errorf("%s: got %v after %s, told the node %q", name, err, took, board.told)
+			}
+			began = time.Now()
+			if err := s.before(t.Context(), c.pod); err != nil || time.Since(began) > 0 {
+				t.Errorf("%s: the second pod got %v after %s", name, err, time.Since(began))
+			}
+		})
+	}
+}
