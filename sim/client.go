@@ -24,6 +24,7 @@ type clients struct {
 	files  map[node.Key]*corev1.Pod
 	uids   int
 	owed   bool // the node could not take the files, so they are delivered again
+	filed  *filed
 }
 
 // apiNames returns the names of pods that users post.
@@ -32,8 +33,10 @@ func apiNames() [2]string { return [...]string{"web", "db"} }
 // fileNames returns the names of static pods.
 func fileNames() [1]string { return [...]string{"static"} }
 
-func newClients(w *world, f *faults) *clients {
-	return &clients{world: w, faults: f, posted: map[node.Key]*corev1.Pod{}, files: map[node.Key]*corev1.Pod{}}
+func newClients(w *world, f *faults, filed bool) *clients {
+	c := &clients{world: w, faults: f, posted: map[node.Key]*corev1.Pod{}, files: map[node.Key]*corev1.Pod{}}
+	c.filed = newFiled(c, filed)
+	return c
 }
 
 func (c *clients) intake(a *agent, source node.Source) intake.Intake {
@@ -204,18 +207,23 @@ func (c *clients) deliver(a *agent) {
 	if a.dead {
 		return
 	}
-	var deliveries []intake.Delivery
+	in := c.intake(a, node.SourceFile)
+	deliveries, keep := c.filed.deliveries(in, a.bug)
 	for _, key := range sortedKeys(c.files) {
 		deliveries = append(deliveries, intake.Delivery{Pod: c.files[key], Origin: key.String()})
 	}
-	problems := c.intake(a, node.SourceFile).Sync(deliveries, nil, c.world.clock())
-	crashed := false
+	problems := in.Sync(deliveries, keep, c.world.clock())
+	crashed := slices.ContainsFunc(slices.Collect(maps.Values(problems)), func(err error) bool { return errors.Is(err, errCrashed) })
+	if crashed {
+		c.world.met.addf("files: the agent dies in a delivery")
+	} else {
+		c.filed.judge(a, problems)
+	}
 	for _, name := range fileNames() {
 		key := node.Key{Namespace: "default", Name: name}
 		err := problems[key.String()]
 		c.world.trace.addf("client: deliver %s: %v", key, err)
-		crashed = crashed || errors.Is(err, errCrashed)
-		if err == nil && !crashed {
+		if err == nil { // it is in force, even if the agent died in a later commit
 			c.told(a, key)
 		}
 	}

@@ -41,6 +41,7 @@ type Options struct {
 	Bug     Bug
 	Trace   bool
 	Down    bool                        // the machine shuts down now and then
+	Filed   bool                        // objects stand in files beside the static pods
 	Guarded bool                        // every other agent has the kernel keep the memory of pods; none hands out CPUs
 	Extra   func(*world, Options) realm // of a kind of asset that is not the node's; nil adds none
 }
@@ -107,7 +108,7 @@ func newSimulation(o Options) *simulation {
 	w.witness.jumps = f.rate[Jump] > 0
 	s := &simulation{
 		world: w, faults: f, deaths: rand.New(rand.NewPCG(o.Seed, 2)),
-		sweeps: rand.New(rand.NewPCG(o.Seed, 3)), journal: newJournal(), clients: newClients(w, f),
+		sweeps: rand.New(rand.NewPCG(o.Seed, 3)), journal: newJournal(), clients: newClients(w, f, o.Filed),
 		events: random.IntN(2) == 0,
 	}
 	s.changed = s.tell
@@ -169,6 +170,7 @@ func (s *simulation) boot(bug Bug) {
 	a.expect()
 	s.descent.awake(a)
 	s.recollect()
+	s.clients.filed.recollect(a)
 	if s.events {
 		a.relist()
 	} else {
@@ -233,6 +235,7 @@ func (s *simulation) strive() {
 	s.gadgets.strive()
 	s.tools.strive()
 	s.shutDown()
+	s.clients.filed.strive(s)
 	for _, blow := range []struct {
 		kind Kind
 		mean time.Duration
@@ -286,6 +289,7 @@ func (s *simulation) calm() {
 	}
 	s.reconnect()
 	s.heal()
+	s.clients.filed.calm(s)
 }
 
 // settleDown waits until every promise is kept, and checks that this stays so. Where containers end
