@@ -38,6 +38,7 @@ func runCheck(args []string, c Console) int {
 	settings = append(append(settings, checkCgroups(cfg)...), checkLimits(cfg)...)
 	settings = append(settings, checkCDI(cfg.CDI)...)
 	settings = append(settings, checkKey(ctx, cfg.Dirs, cfg.Secrets))
+	settings = append(settings, checkManifests(cfg)...)
 	if cfg.Runtime.Endpoint != "" {
 		return report(append(settings, checkEndpoint(ctx, cfg.Runtime)), c.Out)
 	}
