@@ -9,6 +9,7 @@ import { PodLinks } from "../parts/pod_link";
 import { Waiting } from "../parts/waiting";
 import { Yaml } from "../parts/yaml";
 import { deleteObject, getObject, watchObjects, watchObjectsOf } from "../pure/calls";
+import { placeOf } from "../pure/entry";
 import { keyOf } from "../pure/health";
 import { textOf } from "../pure/secret";
 import { idOf } from "../pure/undo";
@@ -151,6 +152,7 @@ export function ObjectPage({ kind, namespace, name }: OneProps) {
   const now = objects.value?.get(kind)?.find((one) => one.name === name && (!info.namespaced || one.namespace === namespace));
   useReading(() => void read(), kind === "secrets" ? "" : now?.revision /* each reading of a secret is on record */);
   const object = (entry.value?.object ?? {}) as { data?: Record<string, string> };
+  const place = placeOf(entry.value ?? {});
   const users = usersOf(podList.value, kind, entry.value ?? { namespace, name });
   const shown = kind === "secrets" ? { ...object, data: undefined } : object;
   const text = toYaml(JSON.parse(JSON.stringify(shown)));
@@ -166,7 +168,7 @@ export function ObjectPage({ kind, namespace, name }: OneProps) {
         </h1>
         <div class="page-tools">
           <ApiButton call={call} />
-          {canWrite.value && entry.value && isEdited(kind, object) && (
+          {canWrite.value && entry.value && !place && isEdited(kind, object) && (
             <a class="button" href={`${hrefOf("apply")}?object=${encodeURIComponent(`${kind}/${namespace}/${name}`)}`}>
               Edit…
             </a>
@@ -177,7 +179,7 @@ export function ObjectPage({ kind, namespace, name }: OneProps) {
             </a>
           )}
           {canWrite.value && entry.value && (
-            <button type="button" class="danger" onClick={() => (asked.value = true)}>
+            <button type="button" class="danger" onClick={() => (asked.value = true)} disabled={!!place} title={place && `It is kept by ${place}: remove it there`}>
               Delete…
             </button>
           )}
@@ -188,6 +190,7 @@ export function ObjectPage({ kind, namespace, name }: OneProps) {
         <>
           <p class="object-line">
             <What kind={kind} entry={entry.value} /> <span class="muted">· used by</span> <PodLinks pods={users} most={4} none="no pod" />
+            {place && <span class="muted"> · kept by {place}</span>}
           </p>
           {kind === "secrets" && <Values keys={entry.value.keys ?? []} data={object.data} />}
           <section>

@@ -17,6 +17,8 @@ export interface Entry {
   capacity?: string | undefined;
   storageClass?: string | undefined;
   signerName?: string | undefined;
+  source?: string | undefined;
+  origin?: string | undefined;
   object?: Record<string, unknown> | undefined;
 }
 
@@ -34,6 +36,9 @@ interface Shape {
   };
   status?: { phase?: string; capacity?: { storage?: string } };
 }
+
+/** placeOf names the file or URL where alone an object is changed; undefined for one of the API. */
+export const placeOf = ({ source, origin }: Pick<Entry, "source" | "origin">) => (origin ? `${source === "url" ? "the URL" : "the file"} ${origin}` : undefined);
 
 /** entryOf returns the row of an object. A claim has its storage only once it is bound. */
 export function entryOf(told: Told): Entry {

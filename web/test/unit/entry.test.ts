@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { entryOf } from "../../src/pure/entry";
+import { entryOf, placeOf } from "../../src/pure/entry";
 import { kindOf } from "../../src/pure/kinds";
 
 describe("what lists say", () => {
@@ -34,5 +34,14 @@ describe("entryOf", () => {
     ["that it is going", { kind: "PersistentVolume", object: { metadata: { deletionTimestamp: "2026-05-01T12:00:00Z" } } }, { deleting: true }],
   ])("shows %s", (_, told, want) => {
     expect(entryOf(told)).toMatchObject(want);
+  });
+});
+
+describe("placeOf", () => {
+  it("names what alone may change an object", () => {
+    expect(placeOf({ source: "api" })).toBeUndefined();
+    expect(placeOf({})).toBeUndefined();
+    expect(placeOf({ source: "file", origin: "/etc/pods/a.yaml" })).toBe("the file /etc/pods/a.yaml");
+    expect(placeOf({ source: "url", origin: "https://pods.test/" })).toBe("the URL https://pods.test/");
   });
 });
