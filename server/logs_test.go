@@ -304,6 +304,35 @@ func TestLogsOfRemovedRunsAreReadByUIDAndAttempt(t *testing.T) {
 	}
 }
 
+// The runtime makes the file before the run begins: what is read then is not all of it.
+func TestARunThatIsAboutToBeginHasNoLogYet(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		runs []node.ContainerState
+		ask  uint32
+		code int
+	}{
+		{"its container is made", []node.ContainerState{node.ContainerExited, node.ContainerCreated}, 1, 404},
+		{"its container is the first", []node.ContainerState{node.ContainerCreated}, 0, 404},
+		{"its container is being made", []node.ContainerState{node.ContainerExited}, 1, 404},
+		{"it runs", []node.ContainerState{node.ContainerExited, node.ContainerRunning}, 1, 200},
+		{"the run before it", []node.ContainerState{node.ContainerExited, node.ContainerCreated}, 0, 200},
+		{"the containers are gone", nil, 1, 200},
+	} {
+		n := newNode(t)
+		n.apply(t, manifestOf("web"))
+		n.run(t, "web", c.runs...)
+		view, _ := n.store.View(node.Key{Namespace: "default", Name: "web"})
+		file := keptLog("default", "web", view.Slot.Pod.UID(), c.ask, 0)
+		file.Run.Kept = false
+		n.logs.files = []node.LogFile{file}
+		got := n.do(t, "GET", fmt.Sprintf("/v1/namespaces/default/pods/web/containers/main/logs?attempt=%d", c.ask), "")
+		if got.status != c.code {
+			t.Errorf("%s: got %d %s, want %d", c.name, got.status, got.body, c.code)
+		}
+	}
+}
+
 func TestAKeptLogThatIsFollowedEnds(t *testing.T) {
 	n := newNode(t)
 	n.logs.files = []node.LogFile{keptLog("default", "gone", "gone-uid", 0, time.Hour)}

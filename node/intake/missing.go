@@ -11,8 +11,8 @@ import (
 // while a file that brings it may be away for a moment only: when files are exchanged, or before a disk is mounted.
 const ClaimsStay = 10 * time.Minute
 
-// Missing keeps since when a source no longer has claims. The next agent counts from its own start. It is for one goroutine; nil lets a
-// claim go at once.
+// Missing keeps since when a source no longer has claims. The next agent counts from its own start. It is for one
+// goroutine; nil lets a claim go at once.
 type Missing struct{ since map[node.ObjectRef]time.Time }
 
 // found forgets what is there again.

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/node"
+	"nodal/node/store"
 )
 
 // LogOfRun is the log of one run, with all its files.
@@ -39,8 +40,32 @@ func (l Logs) findRun(wanted Wanted) (Logged, error) {
 				return Logged{key: wanted.Key, run: run}, nil
 			}
 		}
+		if wanted.Attempt != nil && unbegun(view, wanted.Container, *wanted.Attempt) {
+			return Logged{}, wanted.missing()
+		}
 	}
 	return l.findFile(wanted)
+}
+
+// unbegun reports whether a run of a present pod is about to begin. The runtime may have made a file for it, which has
+// nothing in it yet: the log would look complete.
+func unbegun(view store.View, container string, attempt uint32) bool {
+	if view.Got == nil {
+		return false
+	}
+	all := begun(view, container)
+	for _, c := range view.Got.Containers {
+		if c.UID == view.Slot.Pod.UID() && c.Name == container && c.Attempt == attempt {
+			return !slices.ContainsFunc(all, func(b node.Container) bool { return b.Attempt == attempt })
+		}
+	}
+	return len(all) > 0 && attempt > all[0].Attempt && int64(attempt) >= int64(view.Slot.Tallies[container].Restarts)
+}
+
+// missing says that there is no log of the run.
+func (w Wanted) missing() error {
+	return fmt.Errorf("no log of that run of container %q in pod %s with uid %s; /v1/logs lists those that there are: %w",
+		w.Container, w.Key, w.UID, node.ErrNotFound)
 }
 
 // findFile returns the newest run that is wanted and has a file.
@@ -60,8 +85,7 @@ func (l Logs) findFile(wanted Wanted) (Logged, error) {
 	files = append(files, kept...)
 	files = slices.DeleteFunc(files, func(f node.LogFile) bool { return !wanted.means(f.Run) })
 	if len(files) == 0 {
-		return Logged{}, fmt.Errorf("no log of that run of container %q in pod %s with uid %s; /v1/logs lists those that there are: %w",
-			wanted.Container, wanted.Key, wanted.UID, node.ErrNotFound)
+		return Logged{}, wanted.missing()
 	}
 	// The first of equals is the pod's own.
 	slices.SortStableFunc(files, func(a, b node.LogFile) int { return cmp.Compare(b.Run.Attempt, a.Run.Attempt) })
