@@ -8,7 +8,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // subnets passes the subnets of pods on, which the cluster has given the node.
@@ -20,16 +19,10 @@ type subnets struct {
 	mu     sync.Mutex
 	told   []string  // what the node was told
 	lookAt time.Time // when the Node object may be read again for them
-	until  time.Time // when subnets are not waited for any more; zero before the first wait
 }
 
-const (
-	// lookEvery is the least time between two looks for subnets that the cluster has not given yet.
-	lookEvery = time.Second
-	// A cluster's controllers give a new node its subnets and its first pods at the same time, so the former may be late.
-	newFor   = 2 * time.Minute
-	patience = 5 * time.Second
-)
+// lookEvery is the least time between two looks for subnets that the cluster has not given yet.
+const lookEvery = time.Second
 
 // tell tells the node the subnets of its pods, after each change.
 func (s *subnets) tell(ctx context.Context, cidrs []string) error {
@@ -49,8 +42,8 @@ func (s *subnets) tellLocked(ctx context.Context, cidrs []string) error {
 	return nil
 }
 
-// before has the node know the subnets before it gets a pod: a pod that comes earlier keeps an address of another. Only
-// on a new node, and once, does it wait for subnets that the cluster has yet to give, as many clusters give none.
+// before has the node know the subnets before it gets a pod: a pod that comes earlier keeps an address of another. It
+// does not wait for subnets that the cluster has yet to give, as many clusters give none.
 func (s *subnets) before(ctx context.Context, pod *corev1.Pod) error {
 	if pod.Spec.HostNetwork {
 		return nil
@@ -60,35 +53,13 @@ func (s *subnets) before(ctx context.Context, pod *corev1.Pod) error {
 	if s.told != nil || time.Now().Before(s.lookAt) {
 		return nil
 	}
-	for {
-		found, err := s.cluster.node(ctx, s.nodeName)
-		if err != nil {
-			return fmt.Errorf("look for the subnets that the cluster has given Node %s: %w", s.nodeName, err)
-		}
-		s.lookAt = time.Now().Add(lookEvery)
-		if err := s.tellLocked(ctx, found.Spec.PodCIDRs); err != nil {
-			return fmt.Errorf("tell the node the subnets of its pods: %w", err)
-		}
-		if s.told != nil || !s.awaits(found, pod) {
-			return nil
-		}
-		select {
-		case <-time.After(lookEvery / 5):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+	found, err := s.cluster.node(ctx, s.nodeName)
+	if err != nil {
+		return fmt.Errorf("look for the subnets that the cluster has given Node %s: %w", s.nodeName, err)
 	}
-}
-
-// awaits reports whether the cluster may be about to give the node its subnets: the node is new, and the pod is that of a
-// controller.
-func (s *subnets) awaits(n *corev1.Node, pod *corev1.Pod) bool {
-	now := time.Now()
-	if metav1.GetControllerOf(pod) == nil || now.Sub(n.CreationTimestamp.Time) > newFor {
-		return false
+	s.lookAt = time.Now().Add(lookEvery)
+	if err := s.tellLocked(ctx, found.Spec.PodCIDRs); err != nil {
+		return fmt.Errorf("tell the node the subnets of its pods: %w", err)
 	}
-	if s.until.IsZero() {
-		s.until = now.Add(patience)
-	}
-	return now.Before(s.until)
+	return nil
 }
