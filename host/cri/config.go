@@ -50,8 +50,8 @@ type PodConfig struct {
 	// Connect lets a ready sandbox onto the network of pods, before anything in it begins. Done again it does nothing. nil
 	// leaves that to the runtime.
 	Connect func(sandbox string) error
-	// Making is called before a sandbox is made, and its result afterwards: the network of pods stays as it is meanwhile.
-	// nil stands for a network that never changes.
+	// Making is called before a sandbox of the pods' network is made, and its result afterwards: that network stays as it is
+	// meanwhile. nil stands for a network that never changes.
 	Making func() (made func())
 	// Event reports what a pod's owner should know; nil disables it.
 	Event func(node.Event)

@@ -3,6 +3,7 @@ package cri_test
 import (
 	"testing"
 
+	"nodal/node"
 	sim "nodal/sim/cri"
 )
 
@@ -15,4 +16,23 @@ func TestTheRuntimeIsToldTheSubnetsOfPods(t *testing.T) {
 			t.Errorf("the runtime was told %q, want %q", got, want)
 		}
 	})
+}
+
+// While a pod is being made, the network takes no other subnets: kube-proxy would keep them from CoreDNS.
+func TestTheNetworkIsHeldForPodsOfItsOwn(t *testing.T) {
+	for _, hosts := range []bool{false, true} {
+		config := testConfig(t)
+		held := 0
+		config.Making = func() func() {
+			held++
+			return func() {}
+		}
+		onSimWith(t, sim.Config{}, config, func(f *fixture, _ *sim.Server) {
+			f.pod.Object.Spec.HostNetwork = hosts
+			f.do(node.RunSandbox{})
+		})
+		if want := map[bool]int{false: 1, true: 0}[hosts]; held != want {
+			t.Errorf("for a pod with hostNetwork=%t the network was held %d times, want %d", hosts, held, want)
+		}
+	}
 }

@@ -41,7 +41,10 @@ func (s sandboxes) run(ctx context.Context, pod *node.Pod, a node.RunSandbox) (n
 	// A sandbox may cost a network and the pull of its image: twice the time.
 	ctx, cancel := context.WithTimeout(ctx, 2*s.conn.timeout)
 	defer cancel()
-	made := s.Making()
+	made := func() {}
+	if !pod.Object.Spec.HostNetwork { // which has no part in the network of pods
+		made = s.Making()
+	}
 	reply, err := s.conn.runtime.RunPodSandbox(ctx, &runtimeapi.RunPodSandboxRequest{
 		Config: config, RuntimeHandler: pod.Handler,
 	})
