@@ -36,7 +36,7 @@ func TestDescribeShowsOtherKinds(t *testing.T) {
 			"spec":   map[string]any{"capacity": map[string]any{"storage": "2Gi"}, "claimRef": map[string]any{"namespace": "default", "name": "data"}, "local": map[string]any{"path": "/srv/disk"}},
 			"status": map[string]any{"phase": "Bound"},
 		})},
-		{Kind: "RuntimeClass", Name: "fast", Object: object(t, map[string]any{"spec": map[string]any{"why\x1b": "a"}})},
+		{Kind: "RuntimeClass", Name: "fast", Source: "file", Origin: "/etc/pods/fast.yaml", Object: object(t, map[string]any{"spec": map[string]any{"why\x1b": "a"}})},
 	}
 	n.images = []*nodev1.Image{{Id: "sha256:abcdef123456", References: []string{"app:1", "app:2"}, Size: 3 << 20}}
 	for _, c := range []struct {
@@ -48,7 +48,7 @@ func TestDescribeShowsOtherKinds(t *testing.T) {
 		{"describe secret key", []string{"Type:            Opaque\n", "Keys:            password, user\n", "Used by:         web\n"}},
 		{"describe claim data", []string{"Status:          Pending\n", "Message:         waits for a volume\n", "Requests:        storage=1Gi\n", "Access modes:    ReadWriteOnce\n", "Used by:         web\n"}},
 		{"describe volume disk", []string{"Claim:           default/data\n", "Capacity:        storage=2Gi\n", "Source:          local path /srv/disk\n"}},
-		{"describe runtimeclass fast", []string{"Kind:            RuntimeClass\n", "spec:\n"}},
+		{"describe runtimeclass fast", []string{"Kind:            RuntimeClass\n", "From:            file /etc/pods/fast.yaml\n", "spec:\n"}},
 		{"describe image app:2", []string{"Names:           app:1, app:2\n", "Size:            3.0 MiB\n", "Used by:         default/web\n"}},
 	} {
 		out, failed, code := n.run(t, strings.Fields(c.args)...)
