@@ -375,8 +375,22 @@ await story(async ({ context, page, origin, step }) => {
     await page.getByText("This node has no pods yet.").waitFor();
   });
 
-  await step("what has no use any more is listed before it goes", async () => {
+  await step("the node is cordoned with a reason, and takes pods again", async () => {
     await page.getByRole("link", { name: "Node", exact: true }).click();
+    await page.getByRole("button", { name: "Cordon…" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Reason").fill("a new disk");
+    await dialog.getByText(/"reason":"a new disk"/).waitFor(); // in the command that does the same
+    await dialog.getByRole("button", { name: "Cordon the node" }).click();
+    await page.getByRole("region", { name: "Cordon" }).getByText("a new disk").waitFor();
+    await page.getByText("Cordoned", { exact: true }).waitFor();
+    await accessible(page, "a cordoned node");
+    await page.getByRole("button", { name: "Uncordon…" }).click();
+    await page.getByRole("button", { name: "Uncordon the node" }).click();
+    await page.getByText("Cordoned", { exact: true }).waitFor({ state: "detached" });
+  });
+
+  await step("what has no use any more is listed before it goes", async () => {
     await page.getByRole("heading", { name: "Garbage" }).waitFor();
     await page.getByText("What the node keeps of them").click();
     await page.locator(".garbage-list").first().or(page.getByText("The node keeps no logs now.")).waitFor();

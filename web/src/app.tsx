@@ -2,7 +2,6 @@
 import { useEffect } from "preact/hooks";
 import { AddPage } from "./pages/apply";
 import { NodePage } from "./pages/node";
-import { ObjectPage, ObjectsPage } from "./pages/objects";
 import { PodPage } from "./pages/pod";
 import { PodsPage } from "./pages/pods";
 import { SignInPage } from "./pages/signin";
@@ -22,6 +21,8 @@ import { age } from "./pure/time";
 import { titleOf } from "./pure/title";
 import type { Kind } from "./pure/kinds";
 
+const ObjectPage = lazily(() => import("./pages/objects").then((m) => m.ObjectPage));
+const ObjectsPage = lazily(() => import("./pages/objects").then((m) => m.ObjectsPage));
 const ImagesPage = lazily(() => import("./pages/images").then((m) => m.ImagesPage));
 const TokensPage = lazily(() => import("./pages/tokens").then((m) => m.TokensPage));
 

@@ -3,6 +3,7 @@ import { useSignal } from "@preact/signals";
 import type { PodStats, SettingWarning, Shutdown, Source } from "../api/gen";
 import { ApiButton, CopyButton } from "../parts/commands";
 import { Conditions } from "../parts/conditions";
+import { Cordon, CordonButton } from "../parts/cordon";
 import { ConfigurationSection, RejectedFiles } from "../parts/configuration";
 import { Drawers } from "../parts/drawers";
 import { EventList } from "../parts/events";
@@ -34,13 +35,20 @@ export function NodePage() {
     <div class="page">
       <div class="page-head">
         <h1>{n.name}</h1>
+        {n.cordon && (
+          <span class="state leaving">
+            <HealthIcon health="leaving" /> Cordoned
+          </span>
+        )}
         <p class="sub">
           kubelet {n.version}, up {since(n.startedAt, now.value)} · {n.osImage}
         </p>
         <div class="page-tools">
+          <CordonButton node={n} />
           <ApiButton call={getNode(n.name ?? "")} />
         </div>
       </div>
+      {n.cordon && <Cordon cordon={n.cordon} />}
       {n.shutdown && <ShuttingDown shutdown={n.shutdown} />}
       <RejectedFiles of={n.configuration} />
       <SourceErrors sources={n.sources ?? []} />

@@ -3,7 +3,6 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { lazily } from "../parts/lazily";
 import { ApiButton, CopyButton } from "../parts/commands";
-import { Deeds } from "../parts/deeds";
 import { EventList } from "../parts/events";
 import { HealthIcon } from "../parts/icons";
 import { PodActions } from "../parts/pod_actions";
@@ -19,9 +18,10 @@ import { events, pods, probes, synced } from "../state/live";
 import { hrefOf } from "../state/route";
 import { isAdmin, canExec, canWrite, may, session } from "../state/session";
 import { Overview } from "./overview";
-import { GonePod } from "./pod_gone";
-import { LogsTab } from "./logs";
 
+const Deeds = lazily(() => import("../parts/deeds").then((m) => m.Deeds));
+const GonePod = lazily(() => import("./pod_gone").then((m) => m.GonePod));
+const LogsTab = lazily(() => import("./logs").then((m) => m.LogsTab));
 const TerminalTab = lazily(() => import("./terminal").then((m) => m.TerminalTab));
 
 interface Props {

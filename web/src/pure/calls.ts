@@ -37,6 +37,11 @@ const of = ({ namespace, name }: Named) => `${name} -n ${namespace}`;
 
 export const getNode = (name: string) => read("/v1/node", "NodeService/GetNode", `kubectl describe node ${name}`);
 export const watchNode = (name: string) => watch(getNode(name), "/v1/node:watch", "NodeService/WatchNode");
+export const cordonNode = (name: string, reason: string): Call => {
+  const json = reason ? { reason } : {};
+  return { method: "POST", path: "/v1/node:cordon", json, rpc: "NodeService/Cordon", message: json, kubectl: `kubectl cordon ${name}` };
+};
+export const uncordonNode = (name: string): Call => ({ method: "POST", path: "/v1/node:uncordon", json: {}, rpc: "NodeService/Uncordon", kubectl: `kubectl uncordon ${name}` });
 export const getPressure = () => read("/v1/node/pressure", "NodeService/GetPressure", "");
 export const getNodeConfig = () => read("/v1/node/config?givenOnly=true", "NodeService/GetNodeConfig", "");
 export const listCapabilities = () => read("/v1/node/capabilities", "NodeService/ListCapabilities", "");
