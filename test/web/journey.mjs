@@ -313,7 +313,7 @@ await story(async ({ context, page, origin, step }) => {
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "default/story" }).waitFor();
-    for (const [key, part] of [["l", "logs"], ["t", "terminal"], ["e", "events"], ["y", "yaml"]]) {
+    for (const [key, part] of [["l", "logs"], ["t", "terminal"], ["r", "record"], ["e", "events"], ["y", "yaml"]]) {
       await page.getByRole("link", { name: "Pods" }).click();
       await page.getByRole("row", { name: /story/ }).waitFor();
       // A page listens for keys only after it is painted.
@@ -336,6 +336,21 @@ await story(async ({ context, page, origin, step }) => {
     await ask("launch");
     await page.getByText("The node cannot be reached.").waitFor({ state: "detached" });
     await page.getByText("Live", { exact: true }).waitFor();
+  });
+
+  await step("its record says over a crash of the node why it restarted", async () => {
+    await page.getByRole("link", { name: "Record", exact: true }).click();
+    await page.getByRole("img", { name: /^main: \d+ runs?, the last / }).waitFor();
+    await page.getByRole("img", { name: /^Memory on record: now/ }).waitFor();
+    await page.getByRole("img", { name: /^Changes: / }).waitFor();
+    await page.locator(".record .event", { hasText: /Apply\s*OK/ }).first().waitFor();
+    await accessible(page, "the record");
+    await page.getByRole("button", { name: /^Why did main end/ }).first().click();
+    const ticket = page.locator(".ticket", { hasText: /It ended by itself, with exit code 3\.[^]*Its last lines:\s+going/ });
+    await ticket.waitFor();
+    await accessible(page, "the text for a ticket");
+    await page.keyboard.press("Escape");
+    await ticket.waitFor({ state: "detached" });
   });
 
   await step("a roll back restores the previous state", async () => {

@@ -10,7 +10,7 @@ import { Waiting } from "../parts/waiting";
 import { Yaml } from "../parts/yaml";
 import type { Pod } from "../api/gen";
 import { getPod, watchEventsOf } from "../pure/calls";
-import { healthOf, objectOf, readiness, reasonOf, whyOf } from "../pure/health";
+import { healthOf, keyOf, objectOf, readiness, reasonOf, whyOf } from "../pure/health";
 import { age, since } from "../pure/time";
 import { toYaml } from "../pure/yaml";
 import { now } from "../state/clock";
@@ -21,6 +21,7 @@ import { Overview } from "./overview";
 
 const Deeds = lazily(() => import("../parts/deeds").then((m) => m.Deeds));
 const GonePod = lazily(() => import("./pod_gone").then((m) => m.GonePod));
+const Record = lazily(() => import("../parts/record").then((m) => m.Record));
 const LogsTab = lazily(() => import("./logs").then((m) => m.LogsTab));
 const TerminalTab = lazily(() => import("./terminal").then((m) => m.TerminalTab));
 
@@ -107,6 +108,7 @@ function Tabs({ pod, tab }: { pod: Pod; tab: string }) {
     ["", "Overview"],
     ...(session.value?.live ? [["logs", "Logs"]] : []),
     ...(canExec.value ? [["terminal", "Terminal"]] : []),
+    ["record", "Record"],
     ["events", "Events"],
     ["yaml", "YAML"],
     ...(isAdmin.value ? [["audit", "Audit"]] : []),
@@ -128,6 +130,8 @@ function Tab({ pod, tab }: { pod: Pod; tab: string }) {
       return <LogsTab pod={pod} />;
     case "terminal":
       return canExec.value ? <TerminalTab pod={pod} /> : <p class="nothing">{may("exec") ? "Terminals change things: turn off “Read-only”, the lock at the top, to open one." : "Terminals change things, which your role may not."}</p>;
+    case "record":
+      return <Record of={{ namespace: pod.namespace!, name: pod.name!, uid: pod.uid ?? "", present: pods.value.get(keyOf(pod))?.uid === pod.uid }} />;
     case "events":
       return <EventsTab pod={pod} />;
     case "yaml":

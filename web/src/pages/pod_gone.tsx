@@ -4,11 +4,9 @@ import { useEffect } from "preact/hooks";
 import type { Event, GetTimelineResponse } from "../api/gen";
 import { perform } from "../api/request";
 import { Timeline } from "../parts/chart";
-import { ApiButton } from "../parts/commands";
-import { EventList } from "../parts/events";
-import { Past } from "../parts/past";
+import { Record } from "../parts/record";
 import { Was } from "../parts/was";
-import { getTimeline, watchEventsOf } from "../pure/calls";
+import { getTimeline } from "../pure/calls";
 
 interface Props {
   namespace: string;
@@ -39,15 +37,8 @@ export function GonePod({ namespace, name, events }: Props) {
           <Timeline steps={steps} containers={containers} accepted={steps[0]!.time ?? ""} now={Date.parse(steps.at(-1)!.time ?? "")} whole call={getTimeline(pod)} />
         </section>
       )}
-      <Past of={pod} events={events} />
+      <Record of={{ ...pod, present: false }} />
       <Was of={pod} events={events.filter((e) => e.uid === pod.uid)} />
-      <section>
-        <div class="section-head">
-          <h2>Events</h2>
-          <ApiButton call={watchEventsOf(pod)} />
-        </div>
-        <EventList of="pod" events={events} />
-      </section>
     </>
   );
 }

@@ -216,7 +216,7 @@ function Nothing({ all }: { all: number }) {
   );
 }
 
-const tabs: Record<string, string> = { l: "logs", t: "terminal", e: "events", y: "yaml" };
+const tabs: Record<string, string> = { l: "logs", t: "terminal", r: "record", e: "events", y: "yaml" };
 
 /** useRowKeys moves the focus from pod to pod with arrows, j and k. Other keys open a tab of the focused pod. */
 function useRowKeys(pods: Pod[], cursor: { value: number }, body: { current: HTMLDivElement | null }) {

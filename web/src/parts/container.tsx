@@ -56,7 +56,7 @@ export function ContainerBox({ pod, container, pull, usage }: Props) {
         {(status?.restartCount ?? 0) > 0 && (
           <Fact name="Restarts">
             {status!.restartCount}
-            <LastRun state={status!.lastState} />
+            <LastRun state={status!.lastState} /> <a href={`${hrefOf("pods", pod.namespace!, pod.name!, "record")}?why=${encodeURIComponent(c.name)}`}>Why did it restart?</a>
           </Fact>
         )}
         {c.ports && <Ports pod={pod} ports={c.ports} />}

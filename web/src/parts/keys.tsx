@@ -16,7 +16,7 @@ const keys: Array<[string[], string]> = [
   [["/"], "search pods"],
   [["j", "k", "↓", "↑"], "go through the pods, or the lines of a log"],
   [["⏎"], "open the pod, or the line"],
-  [["l", "t", "e", "y"], "the pod's logs, a terminal, its events, its YAML"],
+  [["l", "t", "r", "e", "y"], "the pod's logs, a terminal, its record, its events, its YAML"],
   [["Ctrl ⏎"], "apply what is in the editor"],
   [["Esc", "Tab"], "leave the editor (in a terminal: ⇧ Tab)"],
   [["?"], "this list"],

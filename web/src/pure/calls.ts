@@ -97,6 +97,10 @@ export function getPodHistory(pod: Named & { uid?: string }, since: string, step
   const message = { ...named(pod), ...(pod.uid && { uid: pod.uid }), since, step: `${step}s` };
   return read(`${podPath(pod)}/history?${pod.uid ? `uid=${pod.uid}&` : ""}since=${since}&step=${step}s`, "StatsService/GetPodHistory", "", message);
 }
+/** getPodHistoryUntil reads what was recorded of a pod's memory in a time, as finely as it was. */
+export function getPodHistoryUntil(pod: ThisPod, since: string, until: string): Call {
+  return read(`${podPath(pod)}/history?uid=${pod.uid}&since=${since}&until=${until}&step=15s`, "StatsService/GetPodHistory", "", { ...named(pod), uid: pod.uid, since, until, step: "15s" });
+}
 export const getNodeHistory = (since: string, step: number) => read(`/v1/node/history?since=${since}&step=${step}s`, "StatsService/GetNodeHistory", "", { since, step: `${step}s` });
 export const getTimeline = (pod: Named) => read(`${podPath(pod)}/timeline`, "EventsService/GetTimeline", `kubectl describe pod ${of(pod)}`, named(pod));
 
@@ -136,6 +140,12 @@ export function readRun(log: LogOfRun): Call {
   const query = new URLSearchParams(Object.entries(part).map(([key, value]) => [key, String(value)]));
   const path = `${podPath(log)}/containers/${container}/logs?${query}`;
   return { ...read(path, "LogsService/ReadLogs", "", { ...named(log), container, ...part }), stream: true };
+}
+
+/** readTail reads the last lines of one run. */
+export function readTail(pod: ThisPod, container: string, attempt: number, tailLines: number): Call {
+  const part = { uid: pod.uid, attempt, tailLines };
+  return { ...read(`${podPath(pod)}/containers/${container}/logs?uid=${pod.uid}&attempt=${attempt}&tailLines=${tailLines}`, "LogsService/ReadLogs", "", { ...named(pod), container, ...part }), stream: true };
 }
 
 export function readLogs(pod: Named, container: string, part: LogPart): Call {

@@ -1,10 +1,10 @@
 // The audit log of one pod, watched while its page shows it: reading it makes entries of its own.
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import type { AuditEntry, Pod, WatchAuditEntriesResponse } from "../api/gen";
+import type { AuditEntry, WatchAuditEntriesResponse } from "../api/gen";
 import { ApiError, messageOf } from "../api/request";
 import { watch } from "../api/watch";
-import { watchAuditOf } from "../pure/calls";
+import { type Named, watchAuditOf } from "../pure/calls";
 
 export interface Trail {
   entries: readonly AuditEntry[];
@@ -15,7 +15,7 @@ export interface Trail {
 
 const most = 500;
 
-export function useTrail(pod: Pod): Trail {
+export function useTrail(pod: Named): Trail {
   const trail = useSignal<Trail>({ entries: [], known: false, problem: "" });
   useEffect(() => {
     trail.value = { entries: [], known: false, problem: "" };
