@@ -9,19 +9,20 @@ import { LineDetail } from "../parts/log_line";
 import { LogRow, rowId, sourceClass } from "../parts/log_row";
 import { type Shown, useCursor } from "../parts/log_cursor";
 import { seen } from "../parts/virtual";
-import { containersOf } from "../pure/containers";
+import { containersOf, speaking } from "../pure/containers";
 import { hasEnded } from "../pure/ended";
-import { Finder, type Wish } from "../pure/find_lines";
+import { Finder, type Wish, wishOf } from "../pure/find_lines";
 import { objectOf } from "../pure/health";
 import { lookingWords, noLines } from "../pure/no_lines";
 import type { Line } from "../pure/ring";
+import { seekOf } from "../pure/seek";
 import { clock } from "../pure/time";
 import { LogReader } from "../state/logs";
 import { go, place, setQuery, withQuery } from "../state/route";
 
 const rowHeight = 20;
 
-const spans: Array<[string, string]> = [
+export const spans: Array<[string, string]> = [
   ["", "Last 2,000 lines"],
   ["60", "Last minute"],
   ["600", "Last 10 minutes"],
@@ -34,7 +35,7 @@ export function LogsTab({ pod }: { pod: Pod }) {
   const names = containers.map((c) => c.name);
   const query = place.value.query;
   const asked = (query.get("c") ?? "").split(",").filter((name) => names.includes(name));
-  const chosen = asked.length ? asked : containers.filter((c) => c.kind === "app").slice(0, 1).map((c) => c.name);
+  const chosen = asked.length ? asked : speaking(containers).map((c) => c.name);
   const previous = query.get("previous") === "1";
   const stamp = query.get("at") ?? "";
   const at = Number.isNaN(Date.parse(stamp)) ? "" : stamp;
@@ -108,15 +109,15 @@ interface LogViewProps {
   at: string;
 }
 
-function LogView({ reader, names, at }: LogViewProps) {
+export function LogView({ reader, names, at }: LogViewProps) {
   const box = useRef<HTMLDivElement>(null);
   const following = useSignal(!at);
   const top = useSignal(0);
   const height = useSignal(600);
-  const text = useSignal("");
-  const level = useSignal<Wish["level"]>("");
+  const wish = useComputed(() => wishOf(place.value.query));
+  const seek = useComputed(() => seekOf(wish.value.words));
   const opened = useSignal<Line | null>(null);
-  const finder = useComputed(() => (text.value || level.value ? new Finder(reader.ring, { words: text.value, level: level.value }) : null));
+  const finder = useComputed(() => (wish.value.words || wish.value.level ? new Finder(reader.ring, wish.value) : null));
   const shown = useComputed(() => shownOf(reader, finder.value));
   const { count } = shown.value;
   const target = useTarget(box, reader, at);
@@ -149,7 +150,7 @@ function LogView({ reader, names, at }: LogViewProps) {
   };
   return (
     <>
-      <Search reader={reader} text={text} level={level} hits={finder.value ? count : null} following={following} at={at} />
+      <Search reader={reader} wish={wish.value} problem={seek.value.problem} hits={finder.value ? count : null} following={following} at={at} />
       {[...reader.problems.value].map(([container, problem]) => (
         <p class="log-problem" role="status">
           {container}: {problem}
@@ -168,7 +169,7 @@ function LogView({ reader, names, at }: LogViewProps) {
         <div class="log-all" style={{ height: `${count * rowHeight}px` }}>
           <div class="log-seen" style={{ transform: `translateY(${range.first * rowHeight}px)` }}>
             {rows.map((line) => (
-              <LogRow key={line.id} line={line} name={names.length > 1 ? names[line.source]! : ""} words={text.value} target={line.id === target.value} cursor={line.id === cursor.value} opened={opened} />
+              <LogRow key={line.id} line={line} name={names.length > 1 ? names[line.source]! : ""} seek={seek.value} target={line.id === target.value} cursor={line.id === cursor.value} opened={opened} />
             ))}
           </div>
         </div>
@@ -178,7 +179,7 @@ function LogView({ reader, names, at }: LogViewProps) {
           </p>
         )}
       </div>
-      {opened.value && <LineDetail line={opened.value} onClose={close} />}
+      {opened.value && <LineDetail line={opened.value} sought={finder.value !== null} onClose={close} />}
     </>
   );
 }
@@ -193,28 +194,33 @@ function shownOf({ ring, told }: LogReader, finder: Finder | null): Shown {
 
 interface SearchProps {
   reader: LogReader;
-  text: Signal<string>;
-  level: Signal<Wish["level"]>;
+  wish: Wish;
+  problem: string; // of the expression
   hits: number | null; // null: no search
   following: Signal<boolean>;
   at: string;
 }
 
 /** Search selects the lines to show. It says how many there are and whether more will come. */
-function Search({ reader, text, level, hits, following, at }: SearchProps) {
+function Search({ reader, wish, problem, hits, following, at }: SearchProps) {
   const { lines, dropped } = reader.told.value;
   const number = (n: number) => n.toLocaleString("en");
   return (
     <div class="log-search">
       <label class="search">
         <Icon name="search" />
-        <input type="search" aria-label="Search the log" placeholder="Search" value={text.value} onInput={(e) => (text.value = e.currentTarget.value)} />
+        <input type="search" aria-label="Search the log" placeholder="Words, or /an expression/" aria-invalid={problem !== ""} value={wish.words} onInput={(e) => setQuery("q", e.currentTarget.value)} />
       </label>
-      <select aria-label="Level" value={level.value} onChange={(e) => (level.value = e.currentTarget.value as Wish["level"])}>
+      <select aria-label="Level" value={wish.level} onChange={(e) => setQuery("level", e.currentTarget.value)}>
         <option value="">All levels</option>
         <option value="warn">Warnings and errors</option>
         <option value="error">Errors</option>
       </select>
+      {problem && (
+        <span class="log-sought" role="alert">
+          no expression: {problem}
+        </span>
+      )}
       <span class="muted num">
         {hits !== null && `${number(hits)} of `}
         {number(lines)} lines{dropped > 0 && `, ${number(dropped)} older lines dropped`}

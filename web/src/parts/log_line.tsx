@@ -6,13 +6,15 @@ import { withQuery } from "../state/route";
 import { CopyButton } from "./commands";
 import { Icon } from "./icons";
 
-export function LineDetail({ line, onClose }: { line: Line; onClose: () => void }) {
+export function LineDetail({ line, sought, onClose }: { line: Line; sought: boolean; onClose: () => void }) {
+  const here = withQuery({ at: line.time, since: "", q: "", level: "" }); // with the lines around it, whether they match or not
   return (
     <aside class="line-detail" aria-label="The whole line">
       <header>
         <span class="mono">{line.time && full(line.time)}</span>
         <span class="grow" />
-        {line.time && <CopyButton text={location.origin + withQuery({ at: line.time, since: "" })} label="Copy link" />}
+        {line.time && <CopyButton text={location.origin + here} label="Copy link" />}
+        {line.time && sought && <a href={here}>Lines around it</a>}
         <CopyButton text={strip(line.text)} />
         <button type="button" class="quiet only-icon" aria-label="Close" onClick={onClose}>
           <Icon name="close" />

@@ -1,7 +1,8 @@
 // One line of a log as a row of the list.
 import { ansi } from "../pure/ansi";
-import { levelOf } from "../pure/find_lines";
+import { levelOf } from "../pure/level";
 import type { Line } from "../pure/ring";
+import type { Seek } from "../pure/seek";
 import { bytes, clock, full } from "../pure/time";
 
 const shownChars = 2000; // a click shows the rest
@@ -12,7 +13,7 @@ export const sourceClass = (source: number) => `s${source % 6}`;
 interface Props {
   line: Line;
   name: string;
-  words: string;
+  seek: Seek;
   target: boolean;
   cursor: boolean;
   opened: { value: Line | null };
@@ -21,7 +22,7 @@ interface Props {
 /** rowId returns the element ID of a line. */
 export const rowId = (line: number) => `line-${line}`;
 
-export function LogRow({ line, name, words, target, cursor, opened }: Props) {
+export function LogRow({ line, name, seek, target, cursor, opened }: Props) {
   const long = line.text.length > shownChars;
   const runs = ansi(long ? line.text.slice(0, shownChars) : line.text);
   const level = levelOf(runs.map((run) => run.text).join(""));
@@ -37,7 +38,7 @@ export function LogRow({ line, name, words, target, cursor, opened }: Props) {
       {name && <span class={`log-source ${sourceClass(line.source)}`}>{name}</span>}
       <span class="log-text">
         {runs.map((run) => (
-          <span class={run.classes}>{marked(run.text, words)}</span>
+          <span class={run.classes}>{marked(run.text, seek)}</span>
         ))}
         {long && <span class="log-more"> … {bytes(line.text.length + line.cut - shownChars)} more</span>}
       </span>
@@ -45,14 +46,4 @@ export function LogRow({ line, name, words, target, cursor, opened }: Props) {
   );
 }
 
-function marked(text: string, words: string) {
-  if (!words) return text;
-  const parts = [];
-  const low = text.toLowerCase();
-  let at = 0;
-  for (let i = low.indexOf(words.toLowerCase()); i >= 0; i = low.indexOf(words.toLowerCase(), at)) {
-    parts.push(text.slice(at, i), <mark>{text.slice(i, i + words.length)}</mark>);
-    at = i + words.length;
-  }
-  return at ? [...parts, text.slice(at)] : text;
-}
+const marked = (text: string, seek: Seek) => seek.cut(text).map((piece, i) => (i % 2 ? <mark>{piece}</mark> : piece));

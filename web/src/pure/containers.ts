@@ -26,3 +26,10 @@ export function containersOf({ spec, status }: PodObject): PodContainer[] {
 
 /** lasts reports whether a container runs as long as its pod. */
 export const lasts = ({ kind }: PodContainer) => kind === "app" || kind === "sidecar";
+
+/** speaking returns the container whose log matters first: an init container that the others wait for, or an app. */
+export function speaking(containers: readonly PodContainer[]): PodContainer[] {
+  const init = containers.find((c) => c.kind === "init" && (c.status?.state?.running || c.status?.state?.terminated?.exitCode));
+  const app = containers.find((c) => c.kind === "app");
+  return [app?.status?.state?.waiting ? (init ?? app) : app].filter((c) => c !== undefined);
+}

@@ -1,17 +1,8 @@
 // The matching lines of a log, updated as lines come and go.
 import { strip } from "./ansi";
+import { levelOf } from "./level";
 import type { Line, Ring } from "./ring";
-
-export type Level = "error" | "warn" | "debug" | "";
-
-const levels: Array<[RegExp, Level]> = [
-  [/\b(ERROR|ERR|FATAL|PANIC|CRITICAL|level=(error|fatal)|"level":"(error|fatal)")\b/i, "error"],
-  [/\b(WARN|WARNING|level=warn(ing)?|"level":"warn(ing)?")\b/i, "warn"],
-  [/\b(DEBUG|TRACE|level=(debug|trace))\b/i, "debug"],
-];
-
-/** levelOf finds the level at the beginning of a line, where loggers put it. */
-export const levelOf = (text: string): Level => levels.find(([pattern]) => pattern.test(text.slice(0, 160)))?.[1] ?? "";
+import { type Seek, seekOf } from "./seek";
 
 export interface Wish {
   words: string;
@@ -19,18 +10,24 @@ export interface Wish {
   level: "" | "warn" | "error";
 }
 
+/** wishOf reads a search from an address, which can be sent. */
+export function wishOf(query: URLSearchParams): Wish {
+  const level = query.get("level") ?? "";
+  return { words: query.get("q") ?? "", level: level === "warn" || level === "error" ? level : "" };
+}
+
 export class Finder {
   private found: Line[] = [];
   private next = 0;
   /** gone counts the matches that have been dropped since. */
   gone = 0;
-  private readonly words: string;
+  private readonly seek: Seek;
 
   constructor(
     private readonly ring: Ring,
     private readonly wish: Wish,
   ) {
-    this.words = wish.words.toLowerCase();
+    this.seek = seekOf(wish.words);
   }
 
   /** look reads only the lines since the last time, so a search does not slow a fast log down. */
@@ -52,6 +49,6 @@ export class Finder {
     const text = strip(raw);
     const level = this.wish.level && levelOf(text);
     if (this.wish.level && level !== "error" && level !== this.wish.level) return false;
-    return !this.words || text.toLowerCase().includes(this.words);
+    return this.seek.matches(text);
   }
 }

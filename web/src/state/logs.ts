@@ -2,7 +2,7 @@
 // are followed.
 import { signal } from "@preact/signals";
 import { ApiError, fetchOk, messageOf } from "../api/request";
-import { type Call, type LogPart, readLogs } from "../pure/calls";
+import { type Call, type LogPart, type Named, readLogs } from "../pure/calls";
 import { Merger, order } from "../pure/merge";
 import { LineParser, Ring, split } from "../pure/ring";
 
@@ -10,6 +10,8 @@ export interface LogWanted {
   namespace: string;
   name: string;
   containers: string[];
+  /** The container behind a name of containers, where there are several pods; without it, all are of one pod. */
+  sourceOf?: (name: string) => Named & { container: string };
   previous: boolean;
   hasEnded: (container: string) => boolean; // no more output will come
   tail: number; // lines of each container; 0: all
@@ -57,7 +59,8 @@ export class LogReader {
     else if (w.at) part.sinceTime = new Date(Date.parse(w.at) - before).toISOString();
     else if (w.tail) part.tailLines = w.tail;
     else part.sinceSeconds = w.sinceSeconds;
-    return readLogs(w, container, part);
+    const from = w.sourceOf?.(container) ?? { ...w, container };
+    return readLogs(from, from.container, part);
   }
 
   /** follow survives restarts of the container and of the node. */

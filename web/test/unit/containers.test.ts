@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import api from "../../../openapi/openapi.json?raw";
-import { containersOf, hidden, lasts } from "../../src/pure/containers";
+import { containersOf, hidden, lasts, speaking } from "../../src/pure/containers";
 import { methodWords } from "../../src/pure/forms";
 import { objectOf, readiness, whyOf } from "../../src/pure/health";
 import { manifestOf } from "../../src/pure/manifest";
@@ -36,6 +36,15 @@ describe("containersOf", () => {
     expect(usesOf(object).map((u) => `${u.kind}/${u.name}`)).toEqual(["configmaps/settings", "secrets/login"]);
     expect([...imageUsers([{ id: "sha256:2" }], [pod]).keys()]).toEqual(["sha256:2"]);
   });
+});
+
+it("the log that matters first is that of the init container for which the others wait", () => {
+  const of = (init: object, app: object) => speaking(containersOf({ spec: { initContainers: [{ name: "wait" }], containers: [{ name: "main" }, { name: "side" }] }, status: { initContainerStatuses: [{ name: "wait", state: init }], containerStatuses: [{ name: "main", state: app }] } })).map((c) => c.name);
+  expect(of({ running: {} }, { waiting: { reason: "PodInitializing" } })).toEqual(["wait"]);
+  expect(of({ terminated: { exitCode: 1 } }, { waiting: { reason: "PodInitializing" } })).toEqual(["wait"]);
+  expect(of({ terminated: { exitCode: 0 } }, { running: {} })).toEqual(["main"]);
+  expect(of({ terminated: { exitCode: 0 } }, { waiting: { reason: "CrashLoopBackOff" } })).toEqual(["main"]);
+  expect(speaking([])).toEqual([]);
 });
 
 describe("a value that is hidden", () => {
