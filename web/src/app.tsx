@@ -23,6 +23,8 @@ import type { Kind } from "./pure/kinds";
 
 const ObjectPage = lazily(() => import("./pages/objects").then((m) => m.ObjectPage));
 const ObjectsPage = lazily(() => import("./pages/objects").then((m) => m.ObjectsPage));
+const LogsPage = lazily(() => import("./pages/logs_many").then((m) => m.LogsPage));
+const EventsPage = lazily(() => import("./pages/events").then((m) => m.EventsPage));
 const ImagesPage = lazily(() => import("./pages/images").then((m) => m.ImagesPage));
 const TokensPage = lazily(() => import("./pages/tokens").then((m) => m.TokensPage));
 
@@ -52,6 +54,8 @@ function Page() {
   if (first === undefined) return <NodePage />;
   if (first === "pods" && namespace && name) return <PodPage key={`${namespace}/${name}`} namespace={namespace} name={name} tab={tab ?? ""} />;
   if (first === "pods" && !namespace) return <PodsPage />;
+  if (first === "logs" && !namespace && session.value?.live) return <LogsPage />;
+  if (first === "events" && !namespace) return <EventsPage />;
   if (first === "apply") return <AddPage />;
   if (first === "images") return <ImagesPage />;
   if (first === "tokens" && !namespace && isAdmin.value) return <TokensPage />;

@@ -1,7 +1,7 @@
 import { render } from "preact";
 import "./style/index.css";
 import { App } from "./app";
-import { findSession } from "./state/session";
+import { findSession, keepCode } from "./state/session";
 import { listen } from "./state/route";
 import { applyTheme } from "./state/theme";
 import { tick } from "./state/clock";
@@ -11,5 +11,6 @@ applyTheme();
 listen();
 tick();
 keepUsage();
+keepCode();
 render(<App />, document.getElementById("app")!);
 void findSession();

@@ -1,5 +1,4 @@
 // The node: its problems first, then the state of its pods, then its facts.
-import { useSignal } from "@preact/signals";
 import type { PodStats, SettingWarning, Shutdown, Source } from "../api/gen";
 import { ApiButton, CopyButton } from "../parts/commands";
 import { Conditions } from "../parts/conditions";
@@ -17,11 +16,11 @@ import { Waiting } from "../parts/waiting";
 import { getNode, watchEvents } from "../pure/calls";
 import { type ConditionLine, ofNode, troubleOf } from "../pure/conditions";
 import { find, tally } from "../pure/find";
-import { healthNames, healthOf, healths, isOver, keyOf, whyOf } from "../pure/health";
+import { healthNames, healthOf, healths, isOver, keyOf, reasonOf, whyOf } from "../pure/health";
 import { cores, quantity } from "../pure/quantity";
 import { said } from "../pure/said";
 import { bytes, full, since } from "../pure/time";
-import { now } from "../state/clock";
+import { now, slow } from "../state/clock";
 import { events, node, podList, probes, synced } from "../state/live";
 import { hrefOf } from "../state/route";
 import { useNodeUsage } from "../state/usage";
@@ -172,7 +171,7 @@ function NodeTrouble({ lines }: { lines: readonly ConditionLine[] }) {
 }
 
 function PodStates() {
-  const counts = tally(podList.value);
+  const counts = tally(podList.value, slow.value);
   const all = podList.value.length;
   const most = node.value?.capacity?.["pods"];
   return (
@@ -201,7 +200,7 @@ function PodStates() {
 
 /** Trouble lists the pods that need attention. */
 function Trouble() {
-  const bad = find(podList.value, { text: "", health: "", sort: "health", down: false }).filter((pod) => ["failing", "failed"].includes(healthOf(pod)));
+  const bad = find(podList.value, { text: "", health: "", sort: "health", down: false }, new Map(), slow.value).filter((pod) => ["failing", "failed"].includes(healthOf(pod, slow.value)));
   if (bad.length === 0) return null;
   return (
     <section>
@@ -209,9 +208,9 @@ function Trouble() {
       <ul class="trouble">
         {bad.slice(0, 8).map((pod) => (
           <li key={keyOf(pod)}>
-            <HealthIcon health={healthOf(pod)} />
+            <HealthIcon health={healthOf(pod, slow.value)} />
             <PodLink pod={pod} />
-            <span class="reason">{pod.reason}</span>
+            <span class="reason">{reasonOf(pod)}</span>
             <span class="why">{whyOf(pod, probes.value.get(pod.uid ?? ""))}</span>
           </li>
         ))}
@@ -287,7 +286,6 @@ function Busiest({ pods }: { pods: PodStats[] | undefined }) {
 const someEvents = 20;
 
 function LastEvents() {
-  const whole = useSignal(false);
   const all = events.value;
   return (
     <section>
@@ -295,11 +293,11 @@ function LastEvents() {
         <h2>Last events</h2>
         <ApiButton call={watchEvents()} />
       </div>
-      <EventList events={whole.value ? all : all.slice(0, someEvents)} />
+      <EventList events={all.slice(0, someEvents)} />
       {all.length > someEvents && (
-        <button type="button" class="link-button more" onClick={() => (whole.value = !whole.value)}>
-          {whole.value ? "Show fewer" : `Show all ${all.length}`}
-        </button>
+        <a class="more" href={hrefOf("events")}>
+          All {all.length}, with a search
+        </a>
       )}
     </section>
   );

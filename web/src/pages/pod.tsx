@@ -3,14 +3,14 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { lazily } from "../parts/lazily";
 import { ApiButton, CopyButton } from "../parts/commands";
-import { EventList } from "../parts/events";
 import { HealthIcon } from "../parts/icons";
+import { usePodKeys } from "../parts/keys";
 import { PodActions } from "../parts/pod_actions";
 import { Waiting } from "../parts/waiting";
 import { Yaml } from "../parts/yaml";
 import type { Pod } from "../api/gen";
 import { getPod, watchEventsOf } from "../pure/calls";
-import { healthOf, keyOf, objectOf, readiness, reasonOf, whyOf } from "../pure/health";
+import { healthOf, isLate, keyOf, objectOf, readiness, reasonOf, unreadySince, whyOf } from "../pure/health";
 import { age, since } from "../pure/time";
 import { toYaml } from "../pure/yaml";
 import { now } from "../state/clock";
@@ -19,6 +19,7 @@ import { hrefOf } from "../state/route";
 import { isAdmin, canExec, canWrite, may, session } from "../state/session";
 import { Overview } from "./overview";
 
+const FilteredEvents = lazily(() => import("../parts/event_filter").then((m) => m.FilteredEvents));
 const Deeds = lazily(() => import("../parts/deeds").then((m) => m.Deeds));
 const GonePod = lazily(() => import("./pod_gone").then((m) => m.GonePod));
 const Record = lazily(() => import("../parts/record").then((m) => m.Record));
@@ -36,6 +37,7 @@ export function PodPage({ namespace, name, tab }: Props) {
   const last = useSignal<Pod | undefined>(pod);
   if (pod && last.peek() !== pod) last.value = pod;
   const shown = pod ?? last.value;
+  usePodKeys({ namespace, name });
   if (!shown) return <Missing namespace={namespace} name={name} />;
   return (
     <div class="page pod-page">
@@ -61,7 +63,7 @@ function Missing({ namespace, name }: { namespace: string; name: string }) {
 }
 
 function Head({ pod, gone }: { pod: Pod; gone: boolean }) {
-  const health = healthOf(pod);
+  const health = healthOf(pod, now.value);
   const why = whyOf(pod, probes.value.get(pod.uid ?? ""));
   return (
     <div class="pod-head">
@@ -79,7 +81,11 @@ function Head({ pod, gone }: { pod: Pod; gone: boolean }) {
         )}
         {canWrite.value && <PodActions pod={pod} gone={gone} />}
       </div>
-      {why && !gone && <p class={`pod-why ${health}`}>{why}</p>}
+      {why && !gone && (
+        <p class={`pod-why ${health}`}>
+          {why} {isLate(pod, now.value) && <span class="muted">not ready for {age(now.value - unreadySince(pod))}</span>}
+        </p>
+      )}
       {gone && <p class="pod-why">The pod is gone from this node. This page shows its last known state.</p>}
       <ul class="pod-line">
         {factsOf(pod).map((fact) => (
@@ -146,15 +152,7 @@ function Tab({ pod, tab }: { pod: Pod; tab: string }) {
 /** EventsTab also shows the events of earlier pods of this name. */
 function EventsTab({ pod }: { pod: Pod }) {
   const own = events.value.filter((e) => e.namespace === pod.namespace && e.name === pod.name);
-  return (
-    <section>
-      <div class="section-head">
-        <p class="muted">{own.length > 0 && "Newest first"}</p>
-        <ApiButton call={watchEventsOf(pod)} />
-      </div>
-      <EventList of="pod" events={own} />
-    </section>
-  );
+  return <FilteredEvents of="pod" events={own} tools={<ApiButton call={watchEventsOf(pod)} />} />;
 }
 
 function YamlTab({ pod }: { pod: Pod }) {

@@ -16,7 +16,8 @@ export function Cordon({ cordon }: { cordon: CordonState }) {
         <HealthIcon health="leaving" /> The node takes no new pods
       </h2>
       <p>
-        {cordon.reason && <b>{cordon.reason}</b>} <span title={cordon.sinceAt && full(cordon.sinceAt)}>since {since(cordon.sinceAt, now.value)}</span>. The pods that are there run on, and may be changed.
+        {cordon.reason && <b>{cordon.reason}, </b>}
+        <span title={cordon.sinceAt && full(cordon.sinceAt)}>for {since(cordon.sinceAt, now.value)}</span>. The pods that are there run on, and may be changed.
       </p>
     </section>
   );

@@ -11,7 +11,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { isMap, isPair, isScalar, type Document, type Node } from "yaml";
 import type { ApiError } from "../api/request";
 import { type Known, offersAt } from "../pure/complete";
-import { documents } from "../pure/documents";
+import { documents, faultIn } from "../pure/documents";
 import { placeOf } from "../pure/manifest";
 
 const colours = HighlightStyle.define([
@@ -108,8 +108,8 @@ function diagnose(text: string, violations: ApiError["violations"]): Diagnostic[
     const { document, path } = placeOf(violation.field);
     const doc = all[document];
     if (!doc) return [];
-    const [from, to] = rangeOf(doc, path);
-    return [{ from: Math.min(from, text.length), to: Math.min(Math.max(to, from + 1), text.length), severity: "error" as const, message: `${path.join(".")}: ${violation.description}` }];
+    const [from, to] = faultIn(doc) ?? rangeOf(doc, path);
+    return [{ from: Math.min(from, text.length), to: Math.min(Math.max(to, from + 1), text.length), severity: "error" as const, message: [path.join("."), violation.description].filter(Boolean).join(": ") }];
   });
 }
 

@@ -7,6 +7,11 @@ export function documents(text: string): Document.Parsed[] {
   return Array.isArray(all) ? all.filter((d) => d.contents !== null) : [];
 }
 
+/** faultIn returns where a document breaks off being YAML, as offsets in the text; null if it does not. */
+export function faultIn({ errors }: Document.Parsed): [from: number, to: number] | null {
+  return errors[0] ? [errors[0].pos[0], errors[0].pos[1]] : null;
+}
+
 export interface Manifest {
   kind?: unknown;
   metadata?: { name?: unknown; namespace?: unknown };

@@ -39,8 +39,8 @@ type Uses = ReadonlyMap<string, Use>;
 
 const used = (pod: Pod, uses: Uses, what: keyof Use) => uses.get(pod.uid ?? "")?.[what] ?? -1;
 
-const compare: Record<Column, (a: Pod, b: Pod, uses: Uses) => number> = {
-  health: (a, b) => healths.indexOf(healthOf(a)) - healths.indexOf(healthOf(b)),
+const compare: Record<Column, (a: Pod, b: Pod, uses: Uses, at: number) => number> = {
+  health: (a, b, _, at) => healths.indexOf(healthOf(a, at)) - healths.indexOf(healthOf(b, at)),
   name: () => 0,
   ready: (a, b) => share(a) - share(b),
   restarts: (a, b) => (b.restarts ?? 0) - (a.restarts ?? 0),
@@ -58,24 +58,24 @@ function share(pod: Pod): number {
   return all ? ready / all : 0;
 }
 
-/** find sorts equal pods by name, so that rows do not jump. */
-export function find(pods: readonly Pod[], wanted: Wanted, uses: Uses = new Map()): Pod[] {
+/** find sorts equal pods by name, so that rows do not jump. Pods that are late are in trouble at a time, the node's. */
+export function find(pods: readonly Pod[], wanted: Wanted, uses: Uses = new Map(), at = 0): Pod[] {
   const words = wanted.text.toLowerCase().split(/\s+/).filter(Boolean);
   const sign = wanted.down ? -1 : 1;
   return pods
-    .filter((pod) => (!wanted.health || healthOf(pod) === wanted.health) && matches(pod, words))
+    .filter((pod) => (!wanted.health || healthOf(pod, at) === wanted.health) && matches(pod, words))
     .sort(
       (a, b) =>
-        sign * (compare[wanted.sort](a, b, uses) || (wanted.sort === "name" ? byName(a, b) : 0)) || byName(a, b),
+        sign * (compare[wanted.sort](a, b, uses, at) || (wanted.sort === "name" ? byName(a, b) : 0)) || byName(a, b),
     );
 }
 
 const byName = (a: Pod, b: Pod) => byText(a.namespace, b.namespace) || byText(a.name, b.name);
 
-export function tally(pods: readonly Pod[]): Map<Health, number> {
+export function tally(pods: readonly Pod[], at = 0): Map<Health, number> {
   const counts = new Map<Health, number>();
   for (const pod of pods) {
-    const health = healthOf(pod);
+    const health = healthOf(pod, at);
     counts.set(health, (counts.get(health) ?? 0) + 1);
   }
   return counts;

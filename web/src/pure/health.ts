@@ -20,7 +20,20 @@ export const healthNames: Record<Health, string> = {
 
 const harmless = new Set(["", "ContainerCreating", "PodInitializing", "Completed"]);
 
-export function healthOf(pod: Pod): Health {
+/** Times that a pod may need to become ready, in milliseconds. After them, it is in trouble. Pulling an image may take any time. */
+const patience: Record<string, number> = { "": 60_000, PodInitializing: 300_000 };
+
+/** unreadySince returns since when a pod is not ready, in milliseconds. */
+export function unreadySince(pod: Pod): number {
+  const ready = objectOf(pod).status?.conditions?.find((c) => c.type === "Ready");
+  return Date.parse(ready?.lastTransitionTime ?? pod.acceptedAt ?? "");
+}
+
+/** isLate reports whether a pod has been starting for too long, by the node's time. */
+export const isLate = (pod: Pod, at: number) => at - unreadySince(pod) > (patience[pod.reason ?? ""] ?? Infinity) && (pod.phase === "POD_PHASE_RUNNING" || pod.reason === "PodInitializing");
+
+/** healthOf judges by the node's time; without it, a pod is never late. */
+export function healthOf(pod: Pod, at = 0): Health {
   if (pod.deletionDeadline) return "leaving";
   switch (pod.phase) {
     case "POD_PHASE_SUCCEEDED":
@@ -29,7 +42,7 @@ export function healthOf(pod: Pod): Health {
       return "failed";
   }
   if (pod.ready) return "ready";
-  return harmless.has(pod.reason ?? "") ? "starting" : "failing";
+  return harmless.has(pod.reason ?? "") && !isLate(pod, at) ? "starting" : "failing";
 }
 
 /** isOver reports whether a pod has run and will not run again. */
@@ -50,9 +63,19 @@ export function readiness(pod: Pod): { ready: number; all: number } {
   return { ready: lasting.filter((c) => c.status?.ready).length, all: lasting.length };
 }
 
+/** initsOf counts the init containers that are done, and names the one that runs. */
+function initsOf(pod: Pod): { done: number; all: number; runs: string } | null {
+  const inits = containersOf(objectOf(pod)).filter((c) => c.kind === "init");
+  if (inits.length === 0) return null;
+  const done = inits.filter((c) => c.status?.state?.terminated?.exitCode === 0).length;
+  return { done, all: inits.length, runs: inits.find((c) => c.status?.state?.running)?.name ?? "" };
+}
+
 /** reasonOf returns one word. A running pod that is not ready has no reason of its own. */
 export function reasonOf(pod: Pod): string {
   const health = healthOf(pod);
+  const inits = initsOf(pod);
+  if (pod.reason === "PodInitializing" && inits) return `Init ${inits.done}/${inits.all}`;
   return pod.reason || (health === "starting" && pod.phase === "POD_PHASE_RUNNING" ? "NotReady" : healthNames[health]);
 }
 
@@ -88,6 +111,8 @@ function sentenceOf(pod: Pod, probe: string): string {
     const ready = objectOf(pod).status?.conditions?.find((c) => c.type === "Ready");
     return probe ? plainly(probe) : (ready?.message ?? "");
   }
+  const inits = pod.reason === "PodInitializing" ? initsOf(pod) : null;
+  if (inits?.runs) return `${inits.runs} runs; the others wait for it`;
   return pod.message ?? "";
 }
 

@@ -59,6 +59,14 @@ export async function findSession(): Promise<void> {
   }
 }
 
+/** keepCode signs in with a link that is pasted into the open page: only the part behind # differs, so that the browser loads nothing. */
+export function keepCode(): void {
+  addEventListener("hashchange", () => {
+    const code = takeCode();
+    if (code) void signIn({ code });
+  });
+}
+
 /**
  * patiently repeats a request without an answer: browsers cut connections when network interfaces
  * appear, as they do when pods start.

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Pod } from "../../src/api/gen";
 import { ofNode, ofPod, troubleOf } from "../../src/pure/conditions";
-import { find, type Wanted, wantedOf } from "../../src/pure/find";
+import { find, tally, type Wanted, wantedOf } from "../../src/pure/find";
 import { healthOf, reasonOf, whyOf } from "../../src/pure/health";
 import { fieldPath, manifestOf, manifestOfObject, placeOf } from "../../src/pure/manifest";
 
@@ -17,6 +17,30 @@ describe("healthOf", () => {
     ["one that has not has failed", pod("a", { phase: "POD_PHASE_FAILED", reason: "Evicted" }), "failed"],
   ];
   it.each(cases)("%s", (_, given, want) => expect(healthOf(given)).toBe(want));
+});
+
+describe("a pod that does not become ready", () => {
+  const at = (s: number) => Date.parse("2026-01-01T00:00:00Z") + s * 1000;
+  const unready = (more: Partial<Pod> = {}) => pod("a", { object: { status: { conditions: [{ type: "Ready", status: "False", lastTransitionTime: "2026-01-01T00:00:00Z" }] } }, ...more });
+  it.each<[string, Pod, number, string]>([
+    ["is starting at first", unready(), 59, "starting"],
+    ["is in trouble after a minute", unready(), 61, "failing"],
+    ["may run its init containers for longer", unready({ phase: "POD_PHASE_PENDING", reason: "PodInitializing" }), 299, "starting"],
+    ["may not for ever", unready({ phase: "POD_PHASE_PENDING", reason: "PodInitializing" }), 301, "failing"],
+    ["may wait for its image", unready({ phase: "POD_PHASE_PENDING", reason: "ContainerCreating" }), 9999, "starting"],
+    ["may end well", unready({ phase: "POD_PHASE_SUCCEEDED" }), 9999, "done"],
+  ])("%s", (_, given, seconds, want) => expect(healthOf(given, at(seconds))).toBe(want));
+  it("is found and counted among those in trouble", () => {
+    const wanted: Wanted = { text: "", health: "failing", sort: "health", down: false };
+    expect(find([unready()], wanted, new Map(), at(90))).toHaveLength(1);
+    expect(find([unready()], wanted, new Map(), at(9))).toHaveLength(0);
+    expect(tally([unready()], at(90))).toEqual(new Map([["failing", 1]]));
+  });
+  it("says for which of its init containers it waits", () => {
+    const object = { spec: { initContainers: [{ name: "a" }, { name: "wait-for-db" }], containers: [{ name: "main" }] }, status: { initContainerStatuses: [{ name: "a", state: { terminated: { exitCode: 0 } } }, { name: "wait-for-db", state: { running: {} } }] } };
+    const waiting = pod("a", { phase: "POD_PHASE_PENDING", reason: "PodInitializing", object });
+    expect([reasonOf(waiting), whyOf(waiting)]).toEqual(["Init 1/2", "wait-for-db runs; the others wait for it"]);
+  });
 });
 
 describe("whyOf", () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import { documents, faultIn } from "../../src/pure/documents";
 import { pieces, toYaml } from "../../src/pure/yaml";
 
 describe("toYaml", () => {
@@ -28,4 +29,14 @@ describe("pieces", () => {
     }
     expect(pieces("  a: 12").map((p) => p.kind)).toEqual(["mark", "key", "value"]);
   });
+});
+
+describe("a fault of the syntax", () => {
+  const lineOf = (text: string, at = faultIn(documents(text)[0]!)) => (at ? text.slice(0, at[0]).split("\n").length : 0);
+  it.each<[string, string, number]>([
+    ["a wrong indent", "kind: Pod\nspec:\n  containers:\n  - name: a\n   image: b\n", 5],
+    ["a tab", "kind: Pod\nspec:\n\tcontainers: []\n", 3],
+    ["a bracket that stays open", "kind: Pod\nmetadata: {name: a\nspec: {}\n", 3],
+    ["none", "kind: Pod\n", 0],
+  ])("%s is found at its line", (_, text, line) => expect(lineOf(text)).toBe(line));
 });
