@@ -85,8 +85,7 @@ await story(async ({ context, page, origin, step }) => {
     expect((await page.getByRole("button", { name: "Read-only" }).count()) === 0, "a viewer is offered to act");
     await signOut(page);
     await page.getByRole("heading", { name: "Sign in to this node" }).waitFor();
-    await page.goto("about:blank");
-    await page.goto(SECOND_LINK);
+    await page.goto(SECOND_LINK); // the page stays: only what follows the # is different
     await page.getByRole("heading", { name: "node-a" }).waitFor();
   });
 
@@ -246,6 +245,19 @@ await story(async ({ context, page, origin, step }) => {
     await page.getByText("Following").waitFor();
   });
 
+  await step("the logs of several containers are one, searched by an expression of the address", async () => {
+    await page.goto(`${origin}/ui/logs?pods=${encodeURIComponent("app=story")}&q=${encodeURIComponent("/^(tick \\d+|side speaks)$/")}`);
+    for (const [source, text] of [["story main", /^tick \d+$/], ["story side", /^side speaks$/]]) {
+      await page.locator(".log-row", { has: page.locator(".log-source", { hasText: source }) }).locator("mark", { hasText: text }).first().waitFor();
+    }
+    await accessible(page, "the logs of several containers");
+    await page.getByLabel("Search the log").fill("/(/");
+    await page.getByRole("alert").getByText("no expression").waitFor();
+    await goTo("pods/default/story/logs?c=main,side", "default/story");
+    await page.getByText("side speaks").first().waitFor();
+    await page.getByText(/^tick \d+$/).first().waitFor();
+  });
+
   await step("a log line has an address, and the log can be downloaded", async () => {
     await scroll(-200); // a click cannot hit lines that move
     await page.locator(".log-box").press("ArrowUp");
@@ -324,6 +336,8 @@ await story(async ({ context, page, origin, step }) => {
       await page.keyboard.press(key);
       await page.waitForURL(`**/ui/pods/default/story/${part}`);
     }
+    await page.keyboard.press("e"); // on the pod's own page as well
+    await page.waitForURL("**/ui/pods/default/story/events");
     await page.keyboard.press("?");
     await page.getByRole("dialog", { name: "Keys" }).waitFor();
     await page.keyboard.press("Escape");
@@ -388,6 +402,35 @@ await story(async ({ context, page, origin, step }) => {
     await page.getByText("Deleted", { exact: true }).waitFor();
     await page.getByRole("link", { name: "Pods" }).click();
     await page.getByText("This node has no pods yet.").waitFor();
+  });
+
+  await step("several pods are selected and deleted, with a list of what goes", async () => {
+    const idle = (name) => `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}}\nspec:\n  terminationGracePeriodSeconds: 0\n  containers: [{name: main, image: "nodal.test/none:1", imagePullPolicy: Never}]\n  volumes: [{name: scratch, emptyDir: {}}]\n`;
+    for (const name of ["left", "right"]) await call(page, "POST", "/v1/manifests", idle(name));
+    await page.getByLabel("Select right").check();
+    await page.getByRole("toolbar", { name: "Selected pods" }).getByText("1 selected").waitFor();
+    await page.getByLabel("Select left").check();
+    await page.getByRole("toolbar", { name: "Selected pods" }).getByText("2 selected").waitFor();
+    await page.getByRole("toolbar", { name: "Selected pods" }).getByRole("button", { name: "Delete…" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("listitem").filter({ hasText: "left" }).getByText("with what it wrote into scratch").waitFor();
+    await accessible(page, "the plan to delete several pods");
+    await dialog.getByRole("button", { name: "Delete 2 pods" }).click();
+    await dialog.getByRole("button", { name: "Done" }).click();
+    await page.getByText("This node has no pods yet.").waitFor();
+  });
+
+  await step("events are found by kind and words, which the address holds", async () => {
+    await page.getByRole("link", { name: "Node", exact: true }).click();
+    await page.getByRole("link", { name: /^All \d+, with a search$/ }).click();
+    await page.getByLabel("Search the events").fill("left");
+    await page.getByLabel("Kind").selectOption("Warnings");
+    const rows = page.locator(".events .event");
+    await rows.filter({ hasText: "left" }).first().waitFor();
+    await eventually("the events are", () => rows.allInnerTexts(), (all) => all.length > 0 && all.every((text) => /left/.test(text)));
+    const { searchParams } = new URL(page.url());
+    expect(searchParams.get("q") === "left" && searchParams.get("kind") === "warning", `the address is ${page.url()}`);
+    await accessible(page, "the events");
   });
 
   await step("the node is cordoned with a reason, and takes pods again", async () => {

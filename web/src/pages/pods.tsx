@@ -1,25 +1,43 @@
 // All pods: those in trouble first with the reason, and keys for everything.
 import { useComputed, useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { Pod } from "../api/gen";
 import { ApiButton } from "../parts/commands";
 import { HealthIcon, Icon } from "../parts/icons";
-import { isCommand, isTyping } from "../parts/keys";
+import { isCommand, isTyping, tabKeys } from "../parts/keys";
+import { lazily } from "../parts/lazily";
 import { Spacer, useScroll } from "../parts/virtual";
 import { Waiting } from "../parts/waiting";
+import { toggled } from "../pure/bulk";
 import { watchPods } from "../pure/calls";
 import { type Column, find, tally, wantedOf } from "../pure/find";
 import { type Health, healthNames, healthOf, healths, keyOf, nameOf, readiness, reasonOf, whyOf } from "../pure/health";
 import { cores } from "../pure/quantity";
 import { bytes, full, since } from "../pure/time";
 import { type Use, usesByPod } from "../pure/usage";
-import { now } from "../state/clock";
+import { now, slow } from "../state/clock";
 import { podList, probes, synced } from "../state/live";
 import { go, hrefOf, place, setQuery } from "../state/route";
-import { canWrite } from "../state/session";
+import { selected } from "../state/selected";
+import { canWrite, session } from "../state/session";
 import { useNodeUsage } from "../state/usage";
 
-const rowHeight = 34;
+const Bulk = lazily(() => import("../parts/bulk").then((m) => m.Bulk));
+
+const narrow = matchMedia("(max-width: 860px)"); // as in table.css, where rows have two lines
+const heightOf = () => (narrow.matches ? 52 : 34);
+
+/** useRowHeight follows the width of the window. */
+function useRowHeight(): number {
+  const height = useSignal(heightOf());
+  useEffect(() => {
+    const look = () => (height.value = heightOf());
+    narrow.addEventListener("change", look);
+    return () => narrow.removeEventListener("change", look);
+  }, []);
+  return height.value;
+}
 
 const columns: Array<{ id: Column; name: string; class: string }> = [
   { id: "health", name: "State", class: "c-why" },
@@ -36,10 +54,10 @@ export function PodsPage() {
   const query = place.value.query;
   const wanted = useComputed(() => wantedOf(place.value.query));
   const uses = usesByPod(useNodeUsage().latest?.pods ?? []);
-  const shown = find(podList.value, wanted.value, uses);
-  const counts = useComputed(() => tally(podList.value));
+  const shown = find(podList.value, wanted.value, uses, slow.value);
+  const counts = useComputed(() => tally(podList.value, slow.value));
   const search = useRef<HTMLInputElement>(null);
-  useSearchKey(search);
+  useSearchEnd(search);
   return (
     <div class="page">
       <div class="page-head">
@@ -65,6 +83,11 @@ export function PodsPage() {
             />
             <kbd>/</kbd>
           </label>
+          {query.get("q") && !wanted.value.health && session.value?.live && (
+            <a class="button" href={`${hrefOf("logs")}?pods=${encodeURIComponent(query.get("q")!)}`}>
+              Logs
+            </a>
+          )}
           <ApiButton call={watchPods()} />
           {canWrite.value && (
             <a class="button primary" href={hrefOf("apply")}>
@@ -73,6 +96,7 @@ export function PodsPage() {
           )}
         </div>
       </div>
+      {canWrite.value && <Bulk />}
       <PodTable pods={shown} uses={uses} all={podList.value.length} sort={wanted.value.sort} down={wanted.value.down} />
     </div>
   );
@@ -87,17 +111,13 @@ function Chip({ health, count, on }: { health: Health | ""; count: number; on: b
   );
 }
 
-/** useSearchKey makes "/" focus the page's search field. */
-function useSearchKey(search: { current: HTMLInputElement | null }) {
+/** useSearchEnd makes Escape empty the search field and leave it. */
+function useSearchEnd(search: { current: HTMLInputElement | null }) {
   useEffect(() => {
     const key = (event: KeyboardEvent) => {
-      if (event.key === "/" && !isTyping(event) && !isCommand(event)) {
-        event.preventDefault();
-        search.current?.focus();
-      } else if (event.key === "Escape" && event.target === search.current) {
-        setQuery("q", "");
-        search.current?.blur();
-      }
+      if (event.key !== "Escape" || event.target !== search.current) return;
+      setQuery("q", "");
+      search.current?.blur();
     };
     addEventListener("keydown", key);
     return () => removeEventListener("keydown", key);
@@ -113,6 +133,7 @@ interface PodTableProps {
 }
 
 function PodTable({ pods, uses, all, sort, down }: PodTableProps) {
+  const rowHeight = useRowHeight();
   const { body, range } = useScroll<HTMLDivElement>(rowHeight, pods.length);
   const cursor = useSignal(-1);
   useRowKeys(pods, cursor, body);
@@ -128,7 +149,9 @@ function PodTable({ pods, uses, all, sort, down }: PodTableProps) {
   return (
     <div class="table" role="table" aria-label="Pods" aria-rowcount={pods.length + 1}>
       <div class="row head" role="row">
-        <HeadCell id="name" name="Pod" class="c-name" sorted={sorted("name")} order={order} />
+        <HeadCell id="name" name="Pod" class="c-name" sorted={sorted("name")} order={order}>
+          {canWrite.value && <Choose name="Select all pods of the list" pods={pods} />}
+        </HeadCell>
         {columns.map((c) => (
           <HeadCell {...c} sorted={sorted(c.id)} order={order} />
         ))}
@@ -151,11 +174,13 @@ interface HeadCellProps {
   class: string;
   sorted: "none" | "ascending" | "descending";
   order: (id: Column) => void;
+  children?: ComponentChildren;
 }
 
 function HeadCell(props: HeadCellProps) {
   return (
     <div role="columnheader" class={props.class} aria-sort={props.sorted}>
+      {props.children}
       <button type="button" onClick={() => props.order(props.id)}>
         {props.name}
         <span class="sort" aria-hidden="true">
@@ -166,13 +191,20 @@ function HeadCell(props: HeadCellProps) {
   );
 }
 
+/** Choose is a box that is checked while all of its pods are selected. */
+function Choose({ name, pods }: { name: string; pods: readonly Pod[] }) {
+  const all = pods.length > 0 && pods.every((pod) => selected.value.get(keyOf(pod)) === pod.uid);
+  return <input type="checkbox" class="choose" aria-label={name} checked={all} onChange={() => (selected.value = toggled(selected.value, pods))} />;
+}
+
 function PodRow({ pod, use, index }: { pod: Pod; use: Use | undefined; index: number }) {
-  const health = healthOf(pod);
+  const health = healthOf(pod, slow.value);
   const { ready, all } = readiness(pod);
   const why = whyOf(pod, probes.value.get(pod.uid ?? ""));
   return (
-    <div class={`row pod ${health}`} role="row" aria-rowindex={index + 2} onClick={(e) => !(e.target as Element).closest("a,button") && !getSelection()?.toString() && go(hrefOf("pods", pod.namespace!, pod.name!))}>
+    <div class={`row pod ${health}`} role="row" aria-rowindex={index + 2} onClick={(e) => !(e.target as Element).closest("a,button,input") && !getSelection()?.toString() && go(hrefOf("pods", pod.namespace!, pod.name!))}>
       <div role="cell" class="c-name">
+        {canWrite.value && <Choose name={`Select ${nameOf(pod)}`} pods={[pod]} />}
         <a href={hrefOf("pods", pod.namespace!, pod.name!)} title={nameOf(pod)} data-index={index}>
           {pod.namespace !== "default" && <span class="ns">{pod.namespace}/</span>}
           {pod.name}
@@ -216,8 +248,6 @@ function Nothing({ all }: { all: number }) {
   );
 }
 
-const tabs: Record<string, string> = { l: "logs", t: "terminal", r: "record", e: "events", y: "yaml" };
-
 /** useRowKeys moves the focus from pod to pod with arrows, j and k. Other keys open a tab of the focused pod. */
 function useRowKeys(pods: Pod[], cursor: { value: number }, body: { current: HTMLDivElement | null }) {
   useEffect(() => {
@@ -225,8 +255,9 @@ function useRowKeys(pods: Pod[], cursor: { value: number }, body: { current: HTM
       const target = event.target as HTMLElement;
       if (isCommand(event) || (isTyping(event) && (event.key.length === 1 || !target.matches("input")))) return;
       const focused = Number(target.dataset["index"] ?? -1);
-      const tab = tabs[event.key];
+      const tab = tabKeys[event.key];
       const pod = pods[focused];
+      if (event.key === "x" && pod && canWrite.value) selected.value = toggled(selected.value, [pod]);
       if (tab && pod) return go(hrefOf("pods", pod.namespace!, pod.name!, tab));
       const by = { ArrowDown: 1, ArrowUp: -1, j: 1, k: -1 }[event.key];
       if (!by || pods.length === 0) return;
@@ -242,6 +273,7 @@ function useRowKeys(pods: Pod[], cursor: { value: number }, body: { current: HTM
 /** show scrolls a row into view, which draws it, and then focuses it. */
 function show(body: HTMLElement | null, index: number): void {
   if (!body) return;
+  const rowHeight = heightOf();
   const top = body.getBoundingClientRect().top + index * rowHeight;
   const headed = 96; // height of the fixed head of the window
   if (top < headed) scrollBy(0, top - headed);

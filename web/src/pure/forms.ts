@@ -18,7 +18,7 @@ const who = `-H "Authorization: Bearer $TOKEN"`;
 const isReadOnly = (origin: string) => origin.startsWith("http:");
 
 export function formsOf(asked: Call | Conversation | readonly Call[], origin: string): Forms {
-  return "rpc" in asked ? formsOfOne(asked, origin) : sideBySide(asked.map((call) => formsOfOne(call, origin)));
+  return "rpc" in asked ? formsOfOne(asked, origin) : joined(asked, origin);
 }
 
 function formsOfOne(asked: Call | Conversation, origin: string): Forms {
@@ -28,9 +28,12 @@ function formsOfOne(asked: Call | Conversation, origin: string): Forms {
   return { curl: `curl ${quote(origin + path)}`, grpcurl: "", kubectl };
 }
 
-/** sideBySide joins commands that run at the same time, as the page's calls do. */
-const sideBySide = (all: readonly Forms[]): Forms =>
-  Object.fromEntries(Object.keys(all[0] ?? {}).map((name) => [name, all.map((forms) => forms[name]).join(" &\n")]));
+/** joined has streams run at the same time and other calls one after the other, as the page's calls do. */
+function joined(all: readonly Call[], origin: string): Forms {
+  const forms = all.map((call) => formsOfOne(call, origin));
+  const between = all.every((call) => call.stream) ? " &\n" : "\n";
+  return Object.fromEntries(Object.keys(forms[0] ?? {}).map((name) => [name, forms.flatMap((form) => form[name] || []).join(between)]));
+}
 
 const addressOf = (origin: string) => origin.replace(/^https?:\/\//, "");
 

@@ -65,6 +65,12 @@ describe("formsOf", () => {
     expect(curl!.split(" &\n")).toEqual([expect.stringContaining("containers/a/logs?follow=true"), expect.stringContaining("containers/b/logs?follow=true")]);
     expect(kubectl).toBe("kubectl logs web -n default -c a --follow &\nkubectl logs web -n default -c b --follow");
   });
+  it("runs several changes one after the other, and leaves out what a program cannot do", () => {
+    const { curl, kubectl } = formsOf([calls.restartPod(pod, ""), calls.deletePod(pod, "30")], origin);
+    expect(curl).toMatch(/web:restart\ncurl [^]*-X DELETE [^]*uid=u'$/);
+    expect(curl).not.toContain("&\n");
+    expect(kubectl).toBe("kubectl delete pod web -n default --grace-period=30");
+  });
   it("is empty where a program cannot do it", () => {
     expect(formsOf(calls.attach(pod, "c", { stdin: true, tty: true }), origin)).toMatchObject({ curl: "", kubectl: "kubectl attach -it web -n default -c c" });
     expect(formsOf(calls.restartPod(pod, ""), origin)).toMatchObject({ kubectl: "" });
