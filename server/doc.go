@@ -33,5 +33,7 @@
 // another has its name by now, or that it has left the selection. A watch that resumes
 // knows only the objects that have not changed since. It reports the others as added.
 //
+// open.go has browsers see servers in pods, by paths that are secrets.
+//
 // Start reading at New in server.go, then routes.go.
 package server

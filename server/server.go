@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
@@ -84,7 +85,8 @@ func (s *Server) listeners(cfg Config, r router, calls http.Handler) {
 	page, refused := dashboard.New(web.Files()), http.HandlerFunc(unauthorized)
 	signIn := dashboard.Sessions(cfg.Front.Auth, cfg.Front.Reach, cfg.Front.Limits.body(), refused)
 	documents := manual.New(nodal.Documents, openapi.Document)
-	s.full = sameOrigin(documents.Front(page.Front(signIn, cfg.Front.Auth.HTTP(r.serve(method.Full), refused))))
+	known := func(next http.Handler) http.Handler { return cfg.Front.Auth.HTTP(next, refused) }
+	s.full = newPassages(time.Now).Front(known, cfg.Front.Limits.body(), sameOrigin(documents.Front(page.Front(signIn, known(r.serve(method.Full))))))
 	s.readOnly = localHost(documents.Front(page.Front(asViewer(dashboard.ReadOnlySession()), asViewer(r.serve(method.ReadOnly)))))
 	s.healthz = localHost(asViewer(r.serve(method.Health)))
 	s.fallback = cfg.Front.Auth.Calls(calls, http.HandlerFunc(unauthenticatedCall))

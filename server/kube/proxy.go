@@ -82,6 +82,8 @@ func (s writer) proxy(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	base, rest := cutProxy(r.URL.EscapedPath())
+	opened, isOpened := r.Context().Value(openedKey{}).(string)
+	base = cmp.Or(opened, base)
 	path, err := url.PathUnescape(rest)
 	if err != nil {
 		fail(w, fmt.Errorf("read the path %q: %w: %w", rest, err, node.ErrInvalid))
@@ -110,12 +112,36 @@ func (s writer) proxy(w http.ResponseWriter, r *http.Request) {
 				p.Out.Header.Del(credential) // it is the node's, and the pod is not to see it
 			}
 		},
-		Transport:      transport,
-		FlushInterval:  -1,
-		ModifyResponse: func(reply *http.Response) error { confine(reply, base, host); return nil },
-		ErrorHandler:   func(w http.ResponseWriter, _ *http.Request, err error) { s.unreached(w, err, to) },
+		Transport:     transport,
+		FlushInterval: -1,
+		ModifyResponse: func(reply *http.Response) error {
+			confine(reply, base, host)
+			if isOpened {
+				AllowAnyOrigin(reply.Header)
+			}
+			return nil
+		},
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) { s.unreached(w, err, to) },
 	}
 	proxy.ServeHTTP(w, r)
+}
+
+type openedKey struct{}
+
+// OpenedAt says that a request to a server in a pod came by another path than that of the Kubernetes API. The secret in
+// that path is the request's credential.
+func OpenedAt(ctx context.Context, base string) context.Context {
+	return context.WithValue(ctx, openedKey{}, base)
+}
+
+// AllowAnyOrigin lets a page that was opened by a secret path read what is below it: its own origin is none. The path is not
+// to be told to others.
+func AllowAnyOrigin(of http.Header) {
+	of.Set("Access-Control-Allow-Origin", "*")
+	of.Set("Access-Control-Allow-Headers", "*")
+	of.Set("Access-Control-Allow-Methods", "*")
+	of.Del("Access-Control-Allow-Credentials")
+	of.Set("Referrer-Policy", "no-referrer")
 }
 
 // cutProxy cuts a path behind /api/v1/namespaces/NAMESPACE/pods/NAME/proxy.

@@ -42,6 +42,7 @@ func TestTheDashboardInABrowser(t *testing.T) {
 		"the logs of several pods are one in the dashboard, searched by words or an expression that the address holds",
 		"several pods are deleted at once in the dashboard, with a list of what goes with each and what stays",
 		"events are found in the dashboard by kind, reason and words, which the address holds",
+		"a page of a pod opens in a window from the dashboard, with all of its files, and has no way into the node",
 		"a sign-in link that is pasted into the open page signs in",
 		"the dashboard has the figures, runs, probes, events and changes of a pod on one time axis, over a crash of the node too, and says why a run ended as a text to copy",
 		"the dashboard's commands work as shown, and do what the page does",

@@ -5,6 +5,9 @@ import { accessible, act, ask, call, eventually, expect, paste, signOut, story, 
 
 const { LINK, SECOND_LINK, IMAGE, TARBALL, VIEWER_TOKEN, PROFILE } = process.env;
 
+/** site serves a page that needs a second file, and speaks. */
+const site = "mkdir /tmp/www; cd /tmp/www; echo '<link rel=stylesheet href=look.css><h1>a page of a pod</h1>' > index.html; echo 'h1 { color: rgb(1, 2, 3) }' > look.css; httpd -p 8081; while true; do echo side speaks; sleep 1; done";
+
 const manifest = (command, greeting = "hello") => `apiVersion: v1
 kind: ConfigMap
 metadata: {name: settings}
@@ -33,7 +36,8 @@ spec:
     volumeMounts: [{name: settings, mountPath: /etc/settings}]
   - name: side
     image: ${IMAGE}
-    command: [sh, -c, "while true; do echo side speaks; sleep 1; done"]
+    command: [sh, -c, ${JSON.stringify(site)}]
+    ports: [{containerPort: 8081, name: web}]
   volumes:
   - {name: settings, configMap: {name: settings}}
 `;
@@ -165,6 +169,15 @@ await story(async ({ context, page, origin, step }) => {
     await page.getByRole("button", { name: "Connect: port 8080" }).click();
     await page.getByText(/^curl http:\/\/[\d.]+:8080\/$/).waitFor();
     await accessible(page, "the pod");
+  });
+
+  await step("a page of the pod opens in a window, apart from the dashboard", async () => {
+    const [opened] = await Promise.all([context.waitForEvent("page"), page.getByRole("button", { name: "Open port 8081 in a new window" }).click()]);
+    const title = opened.getByRole("heading", { name: "a page of a pod" });
+    await title.waitFor();
+    await eventually("the second file gives the page the colour", () => title.evaluate((e) => getComputedStyle(e).color), (colour) => colour === "rgb(1, 2, 3)");
+    expect((await opened.evaluate(() => self.origin)) === "null", "the page of a pod has the node's origin");
+    await opened.close();
   });
 
   await step("the shown commands do what the page does", async () => {

@@ -217,7 +217,7 @@ function Search({ reader, wish, problem, hits, following, at }: SearchProps) {
         <option value="error">Errors</option>
       </select>
       {problem && (
-        <span class="log-sought" role="alert">
+        <span class="field-problem" role="alert">
           no expression: {problem}
         </span>
       )}

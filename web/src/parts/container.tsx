@@ -10,11 +10,12 @@ import { said } from "../pure/said";
 import { age, full, since } from "../pure/time";
 import { now } from "../state/clock";
 import { hrefOf } from "../state/route";
-import { session } from "../state/session";
+import { canExec, session } from "../state/session";
 import { ForwardButton } from "./commands";
 import { Environment } from "./environment";
 import { Fact } from "./fact";
 import { HealthIcon } from "./icons";
+import { OpenButton } from "./open_port";
 import { Probes } from "./probes";
 import { Meter } from "./spark";
 
@@ -150,6 +151,9 @@ function Resources({ container: c }: { container: Container }) {
   );
 }
 
+/** mayBeHttp takes a port without a name for one that browsers can show. */
+const mayBeHttp = (name: string | undefined) => !name || /http|web|ui|admin|metrics|dashboard/.test(name);
+
 function Ports({ pod, ports }: { pod: Pod; ports: NonNullable<Container["ports"]> }) {
   return (
     <Fact name="Ports">
@@ -157,7 +161,12 @@ function Ports({ pod, ports }: { pod: Pod; ports: NonNullable<Container["ports"]
         <div class="port">
           {p.containerPort}/{(p.protocol ?? "TCP").toLowerCase()}
           {p.name && ` (${p.name})`}
-          {p.hostPort && ` on host ${p.hostPort}`} {(p.protocol ?? "TCP") === "TCP" && <ForwardButton pod={pod} port={p.containerPort} http={!p.name || /http|web/.test(p.name)} />}
+          {p.hostPort && ` on host ${p.hostPort}`}{" "}
+          {(p.protocol ?? "TCP") === "TCP" && (
+            <>
+              {canExec.value && mayBeHttp(p.name) && <OpenButton pod={pod} port={p.containerPort} scheme={/https|tls|ssl/.test(p.name ?? "") || /443$/.test(String(p.containerPort)) ? "https" : "http"} />} <ForwardButton pod={pod} port={p.containerPort} http={mayBeHttp(p.name)} />
+            </>
+          )}
         </div>
       ))}
     </Fact>
