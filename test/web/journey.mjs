@@ -349,8 +349,17 @@ await story(async ({ context, page, origin, step }) => {
       await page.keyboard.press(key);
       await page.waitForURL(`**/ui/pods/default/story/${part}`);
     }
-    await page.keyboard.press("e"); // on the pod's own page as well
-    await page.waitForURL("**/ui/pods/default/story/events");
+    await eventually("the pod's own page has no keys", async () => {
+      await page.keyboard.press("e");
+      return page.url().endsWith("/ui/pods/default/story/events");
+    });
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox", { name: "A page or a pod" }).waitFor();
+    await page.keyboard.type("story");
+    await page.getByRole("option", { name: /^story/, selected: true }).waitFor();
+    await accessible(page, "the palette");
+    await page.keyboard.press("Enter");
+    await page.waitForURL("**/ui/pods/default/story");
     await page.keyboard.press("?");
     await page.getByRole("dialog", { name: "Keys" }).waitFor();
     await page.keyboard.press("Escape");

@@ -32,6 +32,7 @@ await story(async ({ page, origin, step }) => {
     await picture("node", "", () => page.getByRole("img", { name: /^Memory: now/ }).first().waitFor());
     await picture("pods", "pods", () => page.getByText("nightly-report").first().waitFor());
     await picture("pod", "pods/default/shop", () => page.getByRole("img", { name: /^CPU: now/ }).first().waitFor());
+    await picture("record", "pods/default/billing/record", () => page.getByRole("img", { name: /^Memory on record: now/ }).waitFor());
     await picture("events", "pods/default/shop/events");
     await picture("yaml", "pods/default/shop/yaml");
     await picture("logs", "pods/default/shop/logs?c=front,cache");
@@ -63,6 +64,13 @@ await story(async ({ page, origin, step }) => {
   await picture("usage", "pods/default/shop", () => page.getByRole("heading", { name: "Containers" }).scrollIntoViewIfNeeded().then(() => page.mouse.wheel(0, 520)));
   await picture("commands", "pods/default/shop/yaml", () => press("API"));
   await picture("delete", "pods/default/shop", () => act(page).then(() => press("Delete…")));
+  await picture("why", "pods/default/billing/record", () => page.getByRole("button", { name: /^Why did/ }).first().click().then(() => page.locator(".ticket").waitFor()));
+  await picture("selected", "pods", async () => {
+    await act(page);
+    for (const name of ["billing", "search"]) await page.getByLabel(`Select ${name}`).check();
+    await page.getByRole("toolbar").getByRole("button", { name: "Delete…" }).click();
+  });
+  await picture("several-logs", "logs?pods=app%3Dshop&level=warn", () => page.locator(".log-row").nth(5).waitFor());
   await picture("prune", "images", () => act(page).then(() => press("Prune…")));
   await picture("progress", "pods", async () => {
     await act(page);

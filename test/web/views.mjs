@@ -321,7 +321,7 @@ await story(async ({ context, page, origin, step }) => {
     await page.getByRole("heading", { name: "default/seen" }).waitFor();
     await gone("a pod on the read-only port", "Logs", "Terminal", "Restart…", "Edit…", "Delete…");
     await page.getByRole("link", { name: "Events" }).click();
-    await page.getByText("Started").first().waitFor();
+    await page.locator(".event-reason", { hasText: /^Started$/ }).first().waitFor();
     await call(page, "POST", "/v1/namespaces/default/pods/seen:restart", "{}");
     await page.getByText("2 restarts", { exact: true }).waitFor();
     expect(watched.length === 0, `it asks for ${watched}`);

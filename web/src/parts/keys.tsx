@@ -3,6 +3,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { go, hrefOf } from "../state/route";
 import { Dialog } from "./dialog";
+import { lazily } from "./lazily";
 
 /** isTyping reports whether the focused element takes the key, even within a shadow root like the editor's. */
 export function isTyping(event: KeyboardEvent): boolean {
@@ -12,6 +13,8 @@ export function isTyping(event: KeyboardEvent): boolean {
 
 /** isCommand reports whether the key belongs to the browser or to an open dialog. */
 export const isCommand = (event: KeyboardEvent) => event.metaKey || event.ctrlKey || event.altKey || document.querySelector("dialog[open]") !== null;
+
+const Palette = lazily(() => import("./palette").then((m) => m.Palette));
 
 /** tabKeys open a tab of a pod: on its page, and in the list of pods. */
 export const tabKeys: Record<string, string> = { l: "logs", t: "terminal", r: "record", e: "events", y: "yaml" };
@@ -31,6 +34,7 @@ export function usePodKeys({ namespace, name }: { namespace: string; name: strin
 }
 
 const keys: Array<[string[], string]> = [
+  [["Ctrl K"], "go to a page or a pod by a few letters"],
   [["/"], "search what the page lists, or the pods"],
   [["j", "k", "↓", "↑"], "go through the pods, or the lines of a log"],
   [["x"], "select the pod, to act on several"],
@@ -52,8 +56,13 @@ function search() {
 /** KeyHelp shows the list of keys, by a button or the key "?". */
 export function KeyHelp() {
   const open = useSignal(false);
+  const going = useSignal(false);
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
+      if (event.key === "k" && (event.ctrlKey || event.metaKey) && !event.altKey && !document.querySelector("dialog[open]")) {
+        event.preventDefault();
+        going.value = true;
+      }
       if (isTyping(event) || isCommand(event)) return;
       if (event.key === "?") open.value = true;
       if (event.key === "/") {
@@ -69,6 +78,7 @@ export function KeyHelp() {
       <button type="button" class="quiet only-icon keys" title="Keys" aria-label="Keys" onClick={() => (open.value = true)}>
         <kbd>?</kbd>
       </button>
+      {going.value && <Palette onClose={() => (going.value = false)} />}
       {open.value && (
         <Dialog title="Keys" onClose={() => (open.value = false)}>
           <dl class="facts key-list">
