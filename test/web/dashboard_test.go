@@ -66,7 +66,9 @@ func TestTheDashboardInABrowser(t *testing.T) {
 	s := stage{daemon.StartAlone(t, "--pod-manifest-path", manifests, "--config-dir", drops,
 		"--cdi-devices=nodal.test/gpu:shares=2", "--cdi-spec-dirs="+specs(t)), manifests, drops}
 	s.tell(t, "weight")
-	s.tell(t, "journey", "IMAGE=nodal.test/busybox:1", "TARBALL="+saveBusybox(t))
+	tarball := saveBusybox(t)
+	s.tell(t, "journey", "IMAGE=nodal.test/busybox:1", "TARBALL="+tarball)
+	s.tell(t, "journey_node", "IMAGE=nodal.test/busybox:1", "TARBALL="+tarball)
 	s.Import("probe")
 	s.tell(t, "flood", "IMAGE=nodal.test/probe:1")
 	s.Import("busybox")

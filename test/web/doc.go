@@ -1,7 +1,8 @@
 // Package web tests the dashboard in a real browser, on a real node with a real runtime. The
 // browser is Debian's headless Chromium, driven by playwright-core.
 //
-//	journey.mjs      a user's way, from the first link to the last deletion
+//	journey.mjs      a user's way with one pod, from the first link to its deletion
+//	journey_node.mjs what a user does with several pods and with the node itself
 //	weight.mjs       the cost of the first page, on a slow machine
 //	views.mjs        views for each role and screen, and how smooth they are
 //	flood.mjs        ten thousand lines of a log a second
