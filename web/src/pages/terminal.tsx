@@ -80,6 +80,7 @@ function Start({ pod, onOpen }: { pod: Pod; onOpen: (session: Session) => void }
       ) : (
         <input class="mono" aria-label="Command" spellcheck={false} value={command.value} onInput={(e) => (command.value = e.currentTarget.value)} />
       )}
+      {running.size === 0 && <span class="muted">None of its containers runs. Their logs, and the pod's record, say why.</span>}
       <button type="submit" class="primary" disabled={!can}>
         {attaches.value ? "Attach" : "Open"}
       </button>

@@ -2,6 +2,7 @@
 import { signal } from "@preact/signals";
 import { FitAddon } from "@xterm/addon-fit";
 import { Terminal } from "@xterm/xterm";
+import { endingOf, type ExecStatus } from "../pure/exec_end";
 import { Feed } from "../pure/feed";
 import { onLeaving } from "./session";
 
@@ -22,12 +23,6 @@ const stdout = 1;
 const stderr = 2;
 const status = 3;
 const resize = 4;
-
-interface ExecStatus {
-  status?: string;
-  message?: string;
-  details?: { causes?: Array<{ reason?: string; message?: string }> };
-}
 
 let count = 0;
 
@@ -108,7 +103,7 @@ export class Session {
   private take(message: Uint8Array): void {
     const data = message.subarray(1);
     if (message[0] === stdout || message[0] === stderr) this.feed.push(data);
-    else if (message[0] === status) this.finish(endingOf(JSON.parse(new TextDecoder().decode(data)) as ExecStatus));
+    else if (message[0] === status) this.finish(endingOf(JSON.parse(new TextDecoder().decode(data)) as ExecStatus, this.target.command));
   }
 
   private finish(words: string): void {
@@ -157,12 +152,6 @@ function addressOf(target: Target): string {
   const verb = target.command.length ? "exec" : "attach";
   const path = [target.namespace, target.name, target.uid, target.container].map(encodeURIComponent).join("/");
   return `${location.origin.replace(/^http/, "ws")}/${verb}/${path}?${query}`;
-}
-
-function endingOf(s: ExecStatus): string {
-  if (s.status === "Success") return "The command has ended.";
-  const code = s.details?.causes?.find((c) => c.reason === "ExitCode")?.message;
-  return code ? `The command has ended with exit code ${code}.` : (s.message ?? "The command has failed.");
 }
 
 /**
