@@ -28,6 +28,10 @@ func (s *nodeService) Cordon(_ context.Context, r *nodev1.CordonRequest) (*nodev
 	if err != nil {
 		return nil, err
 	}
+	// A pod that was being taken has seen the node open. A drain lists the pods next, and has to find it.
+	if err := s.store.Try(func(*store.Tx) error { return nil }); err != nil {
+		return nil, err
+	}
 	return &nodev1.CordonResponse{Cordon: showCordon(set)}, nil
 }
 

@@ -56,6 +56,8 @@ func TestAnAdminCordonsTheNode(t *testing.T) {
 		{"its taint", "GET", node1, "", "", 200, `"key":"node.kubernetes.io/unschedulable"`},
 		{"a new pod", "POST", "/v1/manifests", pod, "", 409, "cordoned (a new disk)"},
 		{"a new pod by kubectl", "POST", "/api/v1/namespaces/default/pods", pod, "", 409, "kubelet uncordon"},
+		{"kubectl cordon beside it", "PATCH", node1, `{"spec":{"unschedulable":true}}`, merge, 200, `"unschedulable":true`},
+		{"which keeps the reason", "GET", "/v1/node", "", "", 200, `"reason":"a new disk"`},
 		{"kubectl uncordon, dry", "PATCH", node1 + "?dryRun=All", `{"spec":{"unschedulable":null}}`, merge, 200, `"kind":"Node"`},
 		{"which changed nothing", "GET", node1, "", "", 200, `"unschedulable":true`},
 		{"kubectl uncordon", "PATCH", node1, `{"spec":{"unschedulable":null}}`, merge, 200, `"kind":"Node"`},
@@ -79,6 +81,30 @@ func TestAnAdminCordonsTheNode(t *testing.T) {
 	}
 	if held.state.Closed() {
 		t.Error("the node is cordoned in the end")
+	}
+}
+
+// A drain lists the pods after the cordon: one that was taken before is among them.
+func TestACordonWaitsForAPodThatIsBeingTaken(t *testing.T) {
+	n, held := cordonable(t)
+	begun, end := make(chan struct{}), make(chan struct{})
+	taken := make(chan error)
+	go func() {
+		_, err := n.store.Transact(func(*store.Tx) error { close(begun); <-end; return nil })
+		taken <- err
+	}()
+	<-begun
+	set, done := held.changed.Heard(), make(chan int)
+	go func() { done <- n.do(t, "POST", "/v1/node:cordon", "{}").status }()
+	<-set
+	select {
+	case <-done:
+		t.Fatal("the cordon is answered while a pod is being taken")
+	case <-time.After(100 * time.Millisecond):
+	}
+	close(end)
+	if err, status := <-taken, <-done; err != nil || status != 200 {
+		t.Errorf("got %v and %d, want both done", err, status)
 	}
 }
 

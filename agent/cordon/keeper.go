@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -88,7 +89,11 @@ func (k *Keeper) Lift() error {
 	if !k.State().Closed() {
 		return nil
 	}
-	if err := os.Remove(k.file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	err := os.Remove(k.file)
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		err = replace.SyncDir(filepath.Dir(k.file)) // or the file is back after a loss of power
+	}
+	if err != nil {
 		return fmt.Errorf("uncordon the node: %w", err)
 	}
 	k.put(node.Cordon{})

@@ -48,6 +48,9 @@ func (s writer) changedNode(r *http.Request, name string, wanted func(*object) (
 	if err != nil || slices.Contains(r.URL.Query()["dryRun"], metav1.DryRunAll) {
 		return after, err
 	}
+	if closed, _, _ := unstructured.NestedBool(before.Object, "spec", "unschedulable"); closed == closes {
+		return before, nil // a cordon keeps its reason
+	}
 	if err := s.cordon(r.Context(), closes); err != nil {
 		return nil, err
 	}

@@ -188,3 +188,10 @@ func TestAWaitThatIsInVainSaysHowThePodsAre(t *testing.T) {
 		t.Errorf("got %d, %q, want 1 and %q", code, failed, want)
 	}
 }
+
+func TestAPodThatIsNamedTwiceIsWaitedForOnce(t *testing.T) {
+	w := waiting{state: "ready"}
+	if err := w.read([]string{"web", "pod/web"}); err != nil || len(w.names) != 1 {
+		t.Errorf("got %q, %v, want one name", w.names, err)
+	}
+}

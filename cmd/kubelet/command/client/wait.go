@@ -62,7 +62,9 @@ func (w *waiting) read(words []string) error {
 		if err != nil {
 			return err
 		}
-		w.names = append(w.names, name)
+		if !slices.Contains(w.names, name) {
+			w.names = append(w.names, name)
+		}
 	}
 	return nil
 }
