@@ -73,9 +73,13 @@ func (st *stage) dockerImage(entry dockerImage) (found, error) {
 	return st.assemble(config, layers)
 }
 
+func manifestOf(config v1.Descriptor, layers []v1.Descriptor) v1.Manifest {
+	return v1.Manifest{SchemaVersion: 2, MediaType: types.OCIManifestSchema1, Config: config, Layers: layers}
+}
+
 // assemble writes a manifest.
 func (st *stage) assemble(config v1.Descriptor, layers []v1.Descriptor) (found, error) {
-	text, err := json.Marshal(v1.Manifest{SchemaVersion: 2, MediaType: types.OCIManifestSchema1, Config: config, Layers: layers})
+	text, err := json.Marshal(manifestOf(config, layers))
 	if err != nil {
 		return found{}, fmt.Errorf("encode manifest: %w", err)
 	}

@@ -67,13 +67,23 @@ func (s *Store) open() error {
 			return err
 		}
 	}
-	if err := os.WriteFile(filepath.Join(s.cfg.Dir, "oci-layout"), []byte(`{"imageLayoutVersion":"1.0.0"}`), fileMode); err != nil {
+	if err := s.writeLayout(); err != nil {
 		return err
 	}
 	if err := s.readIndex(); err != nil {
 		return err
 	}
 	return s.sweep(s.wanted())
+}
+
+// writeLayout says what the directory is. What stands there already is not written again: the disk may be full.
+func (s *Store) writeLayout() error {
+	const layout = `{"imageLayoutVersion":"1.0.0"}`
+	file := filepath.Join(s.cfg.Dir, "oci-layout")
+	if text, err := os.ReadFile(file); err == nil && string(text) == layout {
+		return nil
+	}
+	return os.WriteFile(file, []byte(layout), fileMode)
 }
 
 func (s *Store) blobs() string   { return filepath.Join(s.cfg.Dir, "blobs", "sha256") }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestAStoreOpensAsItWasClosed(t *testing.T) {
@@ -156,5 +157,34 @@ func TestSeedingIsDeterministicAndReplacesTheOldPause(t *testing.T) {
 	}
 	if _, ok := s.root(second); !ok {
 		t.Error("the new pause image is not there")
+	}
+}
+
+// A full disk is tidied by the agent, which has to start for that.
+func TestWhatIsThereAlreadyNeedsNoSpace(t *testing.T) {
+	dir := t.TempDir()
+	s, err := Open(Config{Dir: dir, Reserve: 1 << 60})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := s.Seed([]byte("program"))
+	if err != nil {
+		t.Fatalf("with less space than is kept free: %v", err)
+	}
+	layout, old := filepath.Join(dir, "oci-layout"), time.Unix(1000, 0)
+	if err := os.Chtimes(layout, old, old); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = Open(Config{Dir: dir, Reserve: 1 << 60}); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(layout); err != nil || !info.ModTime().Equal(old) {
+		t.Errorf("the file of the layout is written again (%v, %v)", info, err)
+	}
+	if err := os.RemoveAll(s.staging()); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := s.Seed([]byte("program")); err != nil || again != first {
+		t.Errorf("without a place to write to: got %s, %v; want %s", again, err, first)
 	}
 }
