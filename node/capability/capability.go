@@ -54,9 +54,18 @@ func Table() []Entry {
 	return entries
 }
 
+// MostContainers bounds the containers of a pod. What the node works out for one looks at the others: tens of thousands, for
+// which a manifest has room, would keep it busy for minutes at each change.
+const MostContainers = 500
+
 // Check holds a defaulted pod against the table. It returns a warning for every field without
 // effect, and a violation for every field that is refused.
 func Check(pod *corev1.Pod) (warnings []string, refused []node.Violation) {
+	spec := &pod.Spec
+	if n := len(spec.Containers) + len(spec.InitContainers) + len(spec.EphemeralContainers); n > MostContainers {
+		rule := fmt.Sprintf("not supported by this node: a pod may have %d containers, and this one has %d", MostContainers, n)
+		return nil, []node.Violation{{Field: "spec.containers", Rule: rule}}
+	}
 	report := func(at *field.Path, r *rule) {
 		if r.Support == Refused && r.claims && node.BringsClaims(pod) {
 			return

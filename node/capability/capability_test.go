@@ -54,6 +54,12 @@ func TestCheckReportsWhatIsNotHonoured(t *testing.T) {
 			p.Spec.ImagePullSecrets = []corev1.LocalObjectReference{}
 			p.Spec.Containers[0].EnvFrom = []corev1.EnvFromSource{}
 		}, nil, nil},
+		{"as many containers as there may be", func(p *corev1.Pod) {
+			p.Spec.Containers = slices.Repeat(p.Spec.Containers, MostContainers-1)
+		}, nil, nil},
+		{"one container more", func(p *corev1.Pod) {
+			p.Spec.Containers = slices.Repeat(p.Spec.Containers, MostContainers)
+		}, []string{"spec.containers"}, nil},
 		{"a sidecar gives no reason to speak", func(p *corev1.Pod) {
 			p.Spec.InitContainers[0].RestartPolicy = &always
 		}, nil, nil},

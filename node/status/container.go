@@ -145,6 +145,9 @@ func (d *deriver) waiting(name string) *corev1.ContainerStateWaiting {
 
 // volumeFault returns why the first missing volume cannot be laid out.
 func (d *deriver) volumeFault() (node.Fault, bool) {
+	if len(d.got.Faults) == 0 {
+		return node.Fault{}, false
+	}
 	for volume := range node.MountedVolumes(d.spec) {
 		if fault, ok := d.got.Faults[node.VolumeTarget(volume.Name)]; ok {
 			return fault, true
