@@ -41,6 +41,7 @@ func TestANodeJoinsAsK3sConfiguresIt(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "In a cluster",
 		"a node joins with the drop-in and the flags that k3s writes: its serving certificate from files, its static pods, no address until the cloud's controller has said one",
+		"a node of a cluster takes pods alone from files: the node says so of a ConfigMap there, and does not have it",
 	)
 	p := startPlane(t)
 	dir := t.TempDir()
@@ -49,6 +50,7 @@ func TestANodeJoinsAsK3sConfiguresIt(t *testing.T) {
 		"/var/lib/rancher/k3s/agent", dir, "cgroupDriver: systemd", "cgroupDriver: cgroupfs")
 	must(t, os.Mkdir(filepath.Join(dir, "pod-manifests"), 0o755))
 	must(t, os.WriteFile(filepath.Join(dir, "pod-manifests", "static.yaml"), []byte(ownManifest("static")), 0o600))
+	must(t, os.WriteFile(filepath.Join(dir, "pod-manifests", "settings.yaml"), []byte(ownSettings), 0o600))
 	drop := filepath.Join(dir, "kubelet.conf.d")
 	must(t, os.Mkdir(drop, 0o755))
 	text, err := yaml.Marshal(settings)
@@ -65,6 +67,21 @@ func TestANodeJoinsAsK3sConfiguresIt(t *testing.T) {
 	w.initialize("k3s://node-a", []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: ip}, {Type: corev1.NodeHostName, Address: "node-a"}})
 	w.await("static-node-a", "mirrored", ready)
 	w.serves("containerd")
+	w.refusesFile("settings.yaml")
+}
+
+// refusesFile checks that an object of a file is refused in words, and that the node has none of its kind from there.
+func (w *world) refusesFile(name string) {
+	w.t.Helper()
+	w.eventually("the node to say that it refuses "+name, func() bool {
+		shown, err := nodev1.NewNodeServiceClient(w.node.Conn()).GetNode(w.t.Context(), &nodev1.GetNodeRequest{})
+		must(w.t, err)
+		said := shown.String()
+		return strings.Contains(said, name) && strings.Contains(said, "a node of a cluster takes pods alone from files")
+	})
+	if got := w.shelf(); strings.Contains(got, "own-settings") {
+		w.t.Errorf("the node has %s, want nothing of %s", got, name)
+	}
 }
 
 func TestANodeJoinsAsTalosConfiguresIt(t *testing.T) {
