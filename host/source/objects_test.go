@@ -261,3 +261,35 @@ func TestObjectsOfAURL(t *testing.T) {
 	web.serve(text(podYAML("web", "a:1")))
 	r.untilObjects("")
 }
+
+// For a moment the old name counts as there, and both files have the object and the pod.
+func TestARenamedFileIsNoConflict(t *testing.T) {
+	dir := t.TempDir()
+	from, to := filepath.Join(dir, "b.yaml"), filepath.Join(dir, "a.yaml")
+	write(t, from, wordsYAML("a", "1")+"---\n"+podYAML("web", "a:1"))
+	age(t, from)
+	r, file := newFile(t, dir)
+	watch := openWatch()
+	defer watch.close()
+	file.turn(watch, true)
+	must(t, os.Rename(from, to))
+	file.turn(watch, false)
+	if got, errors := r.reasons(), r.errors(); len(got)+len(errors) > 0 {
+		t.Errorf("while the old name counts: events = %q, errors = %q; want none", got, errors)
+	}
+	// A conflict that stays is told at the next poll.
+	write(t, from, wordsYAML("a", "2"))
+	age(t, from)
+	file.turn(watch, false)
+	file.turn(watch, true)
+	if got := r.errors()["a.yaml"]; !strings.Contains(got, "ConfigMap default/a is delivered by "+from+" already") {
+		t.Errorf("with both files the errors are %q, want the conflict", r.errors())
+	}
+	must(t, os.Remove(from))
+	file.turn(watch, false)
+	file.goneForLong(from)
+	file.turn(watch, false)
+	if got, want := r.objects()+", "+r.pods(), "a=1, web-node-1=a:1"; got != want || len(r.errors()) > 0 {
+		t.Errorf("with the new name there are %s, errors %q; want %s, none", got, r.errors(), want)
+	}
+}

@@ -59,6 +59,7 @@ type batch struct {
 	deliveries []intake.Delivery
 	keep       map[string]bool  // origins whose pods stay without being delivered
 	problems   map[string]error // by origin
+	moving     bool             // a file is missing that may be gone in a moment: what it has may stand in another one by now
 }
 
 func collect(readings ...reading) batch {
@@ -79,6 +80,9 @@ func collect(readings ...reading) batch {
 func (p *publisher) deliver(b batch, now time.Time) bool {
 	rejected := p.Intake.Sync(b.deliveries, b.keep, now)
 	for origin, err := range rejected {
+		if b.moving && errors.Is(err, node.ErrConflict) {
+			continue // the next delivery finds it again, if it lasts
+		}
 		b.problems[origin] = errors.Join(b.problems[origin], err)
 	}
 	if p.down != "" {

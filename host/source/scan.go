@@ -37,10 +37,14 @@ type scan struct {
 
 func (s *scan) batch() batch {
 	var readings []reading
+	moving := false
 	for _, path := range slices.Sorted(maps.Keys(s.files)) {
 		readings = append(readings, s.files[path].reading)
+		moving = moving || !s.files[path].gone.IsZero()
 	}
-	return collect(readings...)
+	b := collect(readings...)
+	b.moving = moving
+	return b
 }
 
 // scan looks at the paths that are there and at the earlier ones.
