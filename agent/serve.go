@@ -78,7 +78,7 @@ func expose(o Options, f facts, m memory, r runtime, p parts) (*api, error) {
 	counts := membership.Renewals{
 		Client: m.counts.ClientCertificate, Serving: m.counts.ServingCertificate(p.guard.Expires),
 	}
-	all := apiTasks(f, p, board{
+	all := apiTasks(o, f, p, board{
 		p.sources, p.reconciler.Settled(), r.usePodCIDRs(),
 	}, s.Local(), counts)
 	all = append(all, steady(func(ctx context.Context) { p.config.Run(ctx, o.Reload) }))
@@ -106,13 +106,15 @@ func warned(of []config.Warning) (all []server.Warning) {
 	return all
 }
 
-// apiTasks renew the certificate of the API and keep the node in its cluster, if it is a member of one. local leads
-// to the API.
-func apiTasks(f facts, p parts, heard board, local grpc.ClientConnInterface, counts membership.Renewals) []task {
+// apiTasks renew the certificate of the API, and keep the node in its cluster if it is a member of one. Otherwise they run its
+// workloads. local leads to the API.
+func apiTasks(o Options, f facts, p parts, heard board, local grpc.ClientConnInterface, counts membership.Renewals) []task {
 	all := []task{steady(func(ctx context.Context) { f.identity.renew(ctx, counts.Serving) }), steady(p.guard.Watch)}
 	if f.cluster != nil {
 		self := membership.Node{API: local, Board: heard}
 		all = append(all, func(ctx context.Context) error { return f.cluster.Run(ctx, self, counts) })
+	} else {
+		all = append(all, steady(runWorkloads(local, o.Log)))
 	}
 	return all
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -29,6 +31,9 @@ const (
 	PriorityClass         ObjectKind = "PriorityClass"
 	NetworkPolicy         ObjectKind = "NetworkPolicy"
 	CSIDriverObject       ObjectKind = "CSIDriver" // the type CSIDriver holds what a driver says of itself
+	ReplicaSet            ObjectKind = "ReplicaSet"
+	Deployment            ObjectKind = "Deployment"
+	Job                   ObjectKind = "Job"
 )
 
 // Value is the Kubernetes object that an Object holds.
@@ -49,6 +54,7 @@ type Kind struct {
 	New        func() Value // an empty one
 	Hide       func(Value)  // takes out what an admin alone may see; nil hides nothing
 	Fixed      []string     // top-level fields that never change, as JSON names them
+	Workload   bool         // it stands for pods: changes of its spec are counted, its status is a client's, and pods go with it
 }
 
 // kinds is the table. A kind that is added here needs a reader in node/manifest, too.
@@ -83,6 +89,15 @@ var kinds = []Kind{
 	}, {
 		Name: CSIDriverObject, Version: "storage.k8s.io/v1", Plural: "csidrivers", Record: "CSIDriver",
 		New: func() Value { return new(storagev1.CSIDriver) },
+	}, {
+		Name: ReplicaSet, Version: "apps/v1", Plural: "replicasets", Short: "rs", Namespaced: true, Record: "ReplicaSet",
+		New: func() Value { return new(appsv1.ReplicaSet) }, Workload: true,
+	}, {
+		Name: Deployment, Version: "apps/v1", Plural: "deployments", Short: "deploy", Namespaced: true, Record: "Deployment",
+		New: func() Value { return new(appsv1.Deployment) }, Workload: true,
+	}, {
+		Name: Job, Version: "batch/v1", Plural: "jobs", Namespaced: true, Record: "Job",
+		New: func() Value { return new(batchv1.Job) }, Workload: true,
 	},
 }
 

@@ -202,7 +202,7 @@ func TestAccessReviewsOfManyThingsAtOnce(t *testing.T) {
 		{"reading all", "viewer", authorizationv1.ResourceAttributes{Verb: "get", Group: "*", Resource: "*"}, true},
 		{"all parts", "viewer", authorizationv1.ResourceAttributes{Verb: "*", Resource: "pods", Subresource: "*"}, false},
 		{"a named object", "viewer", authorizationv1.ResourceAttributes{Verb: "get", Resource: "pods", Name: "web", Namespace: "dev"}, true},
-		{"what is not there", "admin", authorizationv1.ResourceAttributes{Verb: "get", Group: "apps", Resource: "deployments"}, false},
+		{"what is not there", "admin", authorizationv1.ResourceAttributes{Verb: "get", Group: "networking.k8s.io", Resource: "ingresses"}, false},
 		{"another version", "admin", authorizationv1.ResourceAttributes{Verb: "get", Version: "v2", Resource: "pods"}, false},
 		{"a verb that is not there", "admin", authorizationv1.ResourceAttributes{Verb: "escalate", Resource: "pods"}, false},
 	} {

@@ -6,10 +6,15 @@ import (
 	"slices"
 
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/structpb"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node"
+	"nodal/node/intake"
 	"nodal/node/store"
 	"nodal/server/auth"
 )
@@ -97,7 +102,54 @@ func (s *objectService) DeleteObject(
 	if err != nil {
 		return nil, err
 	}
-	return &nodev1.DeleteObjectResponse{}, s.delete(ref)
+	how := metav1.DeletionPropagation(r.GetPropagation())
+	if !slices.Contains(propagations, how) {
+		return nil, fmt.Errorf("propagation %q is none of %q: %w", how, propagations[1:], node.ErrInvalid)
+	}
+	return &nodev1.DeleteObjectResponse{}, s.intake.EndObject(intake.ObjectDeletion{
+		Ref: ref, UID: types.UID(r.GetUid()), Since: r.UnchangedSince, Propagation: how,
+	}, s.now())
+}
+
+var propagations = []metav1.DeletionPropagation{
+	"", metav1.DeletePropagationBackground, metav1.DeletePropagationForeground, metav1.DeletePropagationOrphan,
+}
+
+// PutObjectStatus replaces the status of a workload.
+func (s *objectService) PutObjectStatus(
+	ctx context.Context, r *nodev1.PutObjectStatusRequest,
+) (*nodev1.PutObjectStatusResponse, error) {
+	ref, err := refOf(r)
+	if err != nil {
+		return nil, err
+	}
+	value, err := statusIn(ref.Kind, r.GetStatus())
+	if err != nil {
+		return nil, err
+	}
+	err = s.intake.SetStatus(intake.ObjectStatus{
+		Ref: ref, UID: types.UID(r.GetUid()), Since: r.UnchangedSince, Value: value, Annotations: r.GetAnnotations(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.get(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	message, err := s.message(found)
+	return &nodev1.PutObjectStatusResponse{Object: message}, err
+}
+
+// statusIn returns an object of a kind that has this status and nothing else.
+func statusIn(kind node.ObjectKind, status *structpb.Struct) (*node.Object, error) {
+	row, _ := node.KindNamed(string(kind))
+	value := row.New()
+	fields := map[string]any{"status": status.AsMap()}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(fields, value, true); err != nil {
+		return nil, fmt.Errorf("the status of a %s: %w: %w", kind, err, node.ErrInvalid)
+	}
+	return node.NewObject(value), nil
 }
 
 // WatchObjects sends the selected objects, or what changed after a revision, then a

@@ -75,7 +75,7 @@ func TestARequestNamesANamespaceIfTheKindHasThem(t *testing.T) {
 	n := newNode(t)
 	for _, c := range []struct{ name, method, path, want string }{
 		{"a kind that there is not", "GET", "/v1/objects/pods/web", `kind \"pods\" is none of [configmaps`},
-		{"a list of such", "GET", "/v1/objects/deployments", `kind \"deployments\" is none of`},
+		{"a list of such", "GET", "/v1/objects/ingresses", `kind \"ingresses\" is none of`},
 		{"a watch of such", "GET", "/v1/objects:watch?kinds=configmaps&kinds=pods", `kind \"pods\" is none of`},
 		{"no namespace", "GET", "/v1/objects/configmaps/settings", "the kind has namespaces; name one"},
 		{"one too many", "DELETE", "/v1/namespaces/default/objects/runtimeclasses/fast", "the kind has no namespaces; leave it out"},

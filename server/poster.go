@@ -14,6 +14,8 @@ import (
 // node acts by the word of the cluster, whose own admission has judged the pod.
 func poster(ctx context.Context) policy.Poster {
 	switch id, _ := auth.From(ctx); {
+	case id.Via == auth.ViaWorkloads:
+		return policy.Workload
 	case id.Role == auth.RoleOperator:
 		return policy.Operator
 	case id.Role == auth.RoleNone || id.Via == auth.ViaProcess:

@@ -22,7 +22,7 @@ func metadataRules() []rule {
 		honoured("metadata.labels", ""),
 		honoured("metadata.annotations", ""),
 		without("metadata.generateName", "the node uses metadata.name only"),
-		without("metadata.ownerReferences", "the node has no owners that it could follow"),
+		honoured("metadata.ownerReferences", "a pod goes with the workload of this node that owns it; other owners are not followed"),
 		without("metadata.finalizers", "the node removes a pod without waiting for them"),
 		without("metadata.managedFields", "kept for clients of the Kubernetes API that apply").silently(),
 		without("metadata.selfLink", byTheNode).silently(),

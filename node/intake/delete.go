@@ -54,7 +54,7 @@ func (in Intake) DeleteAll(keys []node.Key, refs []node.ObjectRef, grace *time.D
 				return err
 			}
 			old := tx.Object(ref)
-			ended, err := in.endObject(tx, ref, now)
+			ended, err := in.endObject(tx, ref, "", now)
 			if err != nil {
 				return err
 			}

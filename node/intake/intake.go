@@ -32,9 +32,11 @@ type Intake struct {
 	Policy  policy.Policy
 	Sources map[node.Source]string // the configured ones, with their places; nil allows any
 	// Unheld says why the node does not hold pods to NetworkPolicies; "" if it does. nil means that it does.
-	Unheld  func() string
-	Cordon  func() node.Cordon // whether new pods of the API are taken; nil means that they are
-	Missing *Missing           // of files and URLs; nil has what they no longer bring go at once
+	Unheld func() string
+	// NoWorkloads says why nothing runs the workloads that are posted; "" if something does.
+	NoWorkloads string
+	Cordon      func() node.Cordon // whether new pods of the API are taken; nil means that they are
+	Missing     *Missing           // of files and URLs; nil has what they no longer bring go at once
 	// Preempted is called for each pod that has to end for a critical one, with the resource which
 	// that one lacked. nil disables it.
 	Preempted func(*node.Pod, corev1.ResourceName)
@@ -177,6 +179,9 @@ func (in Intake) applyOne(tx *store.Tx, d Delivery, now time.Time) (Outcome, err
 		return Outcome{}, invalid(d, "metadata.uid", fmt.Sprintf("belongs to pod %s", holder))
 	}
 	outcome := Outcome{Key: key, Warnings: append(warnings, in.offered().Advice(d.Pod)...)}
+	if err := in.owned(tx, d, d.Pod); err != nil {
+		return Outcome{}, err
+	}
 	slot := tx.Get(key)
 	if slot == nil {
 		if err := errors.Join(in.crowded(tx, key), in.cordoned(d, Created)); err != nil {

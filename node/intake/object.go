@@ -1,7 +1,6 @@
 package intake
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -37,6 +36,9 @@ func (in Intake) applyObject(tx *store.Tx, d Delivery, now time.Time) (Outcome, 
 	if err := permittedDefault(tx, d); err != nil {
 		return Outcome{}, err
 	}
+	if outcome.Warnings, err = in.permittedWorkload(tx, d, old); err != nil {
+		return Outcome{}, err
+	}
 	if old == nil {
 		if wrong := in.beyond(d, Created); len(wrong) > 0 {
 			return Outcome{}, refusal(d, wrong)
@@ -44,6 +46,7 @@ func (in Intake) applyObject(tx *store.Tx, d Delivery, now time.Time) (Outcome, 
 		made := d.Object.Clone()
 		made.Meta().UID = in.NewUID()
 		made.Meta().CreationTimestamp = metav1.NewTime(now.Truncate(time.Second))
+		begin(made)
 		tx.PutObject(in.mark(made, d))
 		outcome.UID, outcome.Verdict = made.Meta().UID, Created
 		return outcome, nil
@@ -60,6 +63,7 @@ func (in Intake) applyObject(tx *store.Tx, d Delivery, now time.Time) (Outcome, 
 	if wrong := in.beyond(d, Updated); len(wrong) > 0 {
 		return Outcome{}, refusal(d, wrong)
 	}
+	counted(next, outcome.Changes)
 	tx.PutObject(next)
 	outcome.Verdict = Updated
 	return outcome, nil
@@ -112,6 +116,7 @@ func changes(old, delivered *node.Object) []string {
 	note("immutable", old.Immutable() == delivered.Immutable())
 	note("metadata.annotations", maps.Equal(old.Meta().Annotations, delivered.Meta().Annotations))
 	note("metadata.labels", maps.Equal(old.Meta().Labels, delivered.Meta().Labels))
+	note("metadata.ownerReferences", apiequality.Semantic.DeepEqual(old.Meta().OwnerReferences, delivered.Meta().OwnerReferences))
 	note(managedFields, apiequality.Semantic.DeepEqual(old.Meta().ManagedFields, delivered.Meta().ManagedFields))
 	said := authored(delivered)
 	for i, had := range authored(old) {
@@ -151,19 +156,4 @@ func union(a, b map[string][]byte) map[string][]byte {
 	}
 	maps.Copy(all, b)
 	return all
-}
-
-// DeleteObject forgets an object that pods use. A pod keeps what it has read of a ConfigMap or
-// Secret, and its volumes stay until it is gone.
-func (in Intake) DeleteObject(ref node.ObjectRef, now time.Time) error {
-	_, err := in.Store.Transact(func(tx *store.Tx) error {
-		if ended, err := in.endObject(tx, ref, now); err != nil || !ended {
-			return cmp.Or(err, fmt.Errorf("%s: %w", ref, node.ErrNotFound))
-		}
-		if ofStorage(ref) {
-			in.Storage.SettleIn(tx, now)
-		}
-		return nil
-	})
-	return err
 }

@@ -29,6 +29,8 @@ func (in Intake) beyond(d Delivery, verdict Verdict) []node.Violation {
 		return nil
 	case d.Object == nil:
 		return in.Policy.Check(d.Pod, in.poster(d))
+	case d.Object.Template() != nil:
+		return inTemplate(in.Policy.Check(sample(d.Object), in.poster(d)))
 	}
 	return in.Policy.CheckObject(d.Object, in.poster(d))
 }

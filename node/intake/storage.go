@@ -2,11 +2,9 @@ package intake
 
 import (
 	"fmt"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"nodal/node"
 	"nodal/node/storage"
@@ -36,6 +34,8 @@ func continued(old, delivered *node.Object) *node.Object {
 		if next.Claim().Spec.VolumeName == "" {
 			next.Claim().Spec.VolumeName = old.Claim().Spec.VolumeName
 		}
+	case old.Kind.Workload():
+		continueWorkload(old, next)
 	}
 	return next
 }
@@ -85,30 +85,6 @@ func permittedClaim(d Delivery, old *node.Object) error {
 		return nil
 	}
 	return invalid(d, "spec.resources.requests[storage]", "may only grow")
-}
-
-// endObject forgets an object, and returns false if there is none. A volume or a claim that is in use is forgotten once
-// it no longer is.
-func (in Intake) endObject(tx *store.Tx, ref node.ObjectRef, now time.Time) (bool, error) {
-	old := tx.Object(ref)
-	if old == nil {
-		return false, nil
-	}
-	if err := in.others(old); err != nil {
-		return false, err
-	}
-	tx.Reserved()
-	if old.Volume() == nil && old.Claim() == nil {
-		tx.DropObject(ref)
-		return true, nil
-	}
-	if old.Meta().DeletionTimestamp == nil {
-		ending := old.Clone()
-		at := metav1.NewTime(now.Truncate(time.Second))
-		ending.Meta().DeletionTimestamp = &at
-		tx.PutObject(ending)
-	}
-	return true, nil
 }
 
 func ofStorage(ref node.ObjectRef) bool {

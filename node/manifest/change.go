@@ -66,7 +66,7 @@ func Change(old, new *corev1.Pod) Difference {
 // default follows the image's tag. CPU and memory of containers change by a resize. Ephemeral
 // containers are added; CheckAdded refuses other changes of them.
 func kindOf(path string, before, after *corev1.Pod) Kind {
-	if amount(path) && resizable(before, after) || strings.HasPrefix(path, "spec.ephemeralContainers") {
+	if amount(path) && resizable(before, after) || strings.HasPrefix(path, "spec.ephemeralContainers") || strings.HasPrefix(path, "metadata.ownerReferences") {
 		return InPlace
 	}
 	switch shape(path) {

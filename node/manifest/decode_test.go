@@ -85,7 +85,7 @@ func TestDecodeNamesWhatIsWrong(t *testing.T) {
 		"a list of pods":             {"- " + strings.ReplaceAll(web, "\n", "\n  "), 0, "", "", "must be an object"},
 		"no kind":                    {strings.Replace(web, "kind: Pod\n", "", 1), 0, "", "kind", "required"},
 		"no apiVersion":              {strings.Replace(web, "apiVersion: v1\n", "", 1), 0, "Pod default/web", "apiVersion", "required"},
-		"an unknown kind":            {strings.Replace(web, "kind: Pod", "kind: Deployment", 1), 0, "Deployment default/web", "kind", "a node takes Pod"},
+		"an unknown kind":            {strings.Replace(web, "kind: Pod", "kind: Ingress", 1), 0, "Ingress default/web", "kind", "a node takes Pod"},
 		"a kind that is a number":    {strings.Replace(web, "kind: Pod", "kind: 7", 1), 0, "", "kind", "required"},
 		"an unknown field":           {web + "---\n" + strings.Replace(named("two"), "image:", "imagee:", 1), 1, "Pod default/two", "spec.containers[0].imagee", "unknown field; did you mean image?"},
 		"a field in wrong case":      {strings.Replace(web, "image:", "Image:", 1), 0, "Pod default/web", "spec.containers[0].Image", "unknown field; did you mean image?"},

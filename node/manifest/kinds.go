@@ -43,6 +43,12 @@ func readers() []reader {
 			r.complete, r.check = of(defaultNetworkPolicy, rules.NetworkPolicy)
 		case node.CSIDriverObject:
 			r.complete, r.check = of(defaultCSIDriver, rules.CSIDriver)
+		case node.ReplicaSet:
+			r.complete, r.check = of(defaultReplicaSet, rules.ReplicaSet)
+		case node.Deployment:
+			r.complete, r.check = of(defaultDeployment, rules.Deployment)
+		case node.Job:
+			r.complete, r.check = of(defaultJob, rules.Job)
 		}
 		all = append(all, r)
 	}

@@ -19,8 +19,12 @@ func (b *bundle) value(at place, object []byte, r reader) {
 	made := node.NewObject(value)
 	meta := made.Meta()
 	managed := b.managedIn(meta)
+	owners := meta.OwnerReferences
 	*meta = authoredMeta(meta)
 	meta.ManagedFields = managed
+	if r.Workload {
+		meta.OwnerReferences = owners
+	}
 	if r.Namespaced {
 		setDefault(&meta.Namespace, b.namespace)
 		setDefault(&meta.Namespace, defaultNamespace)

@@ -20,9 +20,11 @@ const (
 	Cluster  Poster = "cluster" // a Kubernetes API server, by the node's own membership
 	File     Poster = "file"
 	URL      Poster = "url"
+	// Workload makes pods from templates that were held to the policy of their own posters.
+	Workload Poster = "workload"
 )
 
-// Posters lists all of them.
+// Posters lists those that have a level of their own.
 var Posters = []Poster{Admin, Operator, Cluster, File, URL}
 
 // Level is one of the Pod Security Standards.
@@ -46,7 +48,7 @@ type Policy struct {
 // From holds the posters that may do something. nil allows all of them.
 type From []Poster
 
-func (f From) has(by Poster) bool { return f == nil || slices.Contains(f, by) }
+func (f From) has(by Poster) bool { return f == nil || by == Workload || slices.Contains(f, by) }
 
 // Check returns each rule that the pod breaks when it comes from by.
 func (p Policy) Check(pod *corev1.Pod, by Poster) []node.Violation {

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -128,6 +130,7 @@ func samples() []any {
 		Name: "app", Image: "example.com/app:1", Ports: ports, Lifecycle: &corev1.Lifecycle{PreStop: hook},
 		Resources: corev1.ResourceRequirements{Requests: amounts}, LivenessProbe: probe,
 	}
+	template := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: meta.Labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{run}}}
 	condition := corev1.PodCondition{
 		Type: "example.com/fed", Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(filledMoment),
 	}
@@ -153,6 +156,9 @@ func samples() []any {
 			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress},
 		}},
 		&storagev1.CSIDriver{ObjectMeta: meta, Spec: storagev1.CSIDriverSpec{FSGroupPolicy: new(storagev1.FileFSGroupPolicy)}},
+		&appsv1.ReplicaSet{ObjectMeta: placed, Spec: appsv1.ReplicaSetSpec{Replicas: new(int32(2)), Template: template}},
+		&appsv1.Deployment{ObjectMeta: placed, Spec: appsv1.DeploymentSpec{Replicas: new(int32(2)), Template: template}},
+		&batchv1.Job{ObjectMeta: placed, Spec: batchv1.JobSpec{Completions: new(int32(2)), Template: template}},
 		&schedulingv1.PriorityClass{ObjectMeta: meta, Value: 1000, Description: "for what matters"},
 	}
 }

@@ -66,7 +66,7 @@ type Identity struct {
 	Name   string   `json:"Name"`
 	Role   Role     `json:"Role"`
 	Groups []string `json:"Groups"`
-	Via    string   `json:"Via"` // "socket", "certificate", "token", "session", "process" or "anonymous"
+	Via    string   `json:"Via"` // "socket", "certificate", "token", "session", "process", "workloads" or "anonymous"
 
 	// Credential is the id of the node's token, or the serial number of the certificate, that the caller has shown.
 	Credential string `json:"Credential,omitempty"`
@@ -79,7 +79,8 @@ type Identity struct {
 }
 
 const (
-	ViaProcess   = "process" // a part of the agent itself
+	ViaProcess   = "process"   // a part of the agent itself
+	ViaWorkloads = "workloads" // the part of the agent that runs workloads
 	viaSocket    = "socket"
 	viaToken     = "token"
 	viaSession   = "session"

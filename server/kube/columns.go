@@ -84,6 +84,7 @@ var kindColumns = map[node.ObjectKind]columns{
 	node.NetworkPolicy: {heads([]string{"Name", "Pod-Selector", "Age"}), typed(func(p *networkingv1.NetworkPolicy) []any {
 		return []any{p.Name, metav1.FormatLabelSelector(&p.Spec.PodSelector), ageOf(p.CreationTimestamp)}
 	})},
+	node.ReplicaSet: replicaSetColumns, node.Deployment: deploymentColumns, node.Job: jobColumns,
 }
 
 func amountOf(of corev1.ResourceList) string {

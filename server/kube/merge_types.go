@@ -60,13 +60,14 @@ var wholeFields = []string{"PodSpec.nodeSelector", "Scheduling.nodeSelector"}
 // keysOf names the fields that tell the elements of a list apart, where the tags do not. Without any, the elements are texts
 // or numbers, each of which may belong to another manager.
 var keysOf = map[string][]string{
-	"Container.ports":                        {"containerPort", "protocol"},
-	"CSIDriverSpec.volumeLifecycleModes":     nil,
-	"ContainerRestartRuleOnExitCodes.values": nil,
-	"EphemeralContainerCommon.ports":         {"containerPort", "protocol"},
-	"PodSpec.topologySpreadConstraints":      {"topologyKey", "whenUnsatisfiable"},
-	"ResourceRequirements.claims":            {"name"},
-	"VolumeMount.bindMountOptions":           nil,
+	"Container.ports":                               {"containerPort", "protocol"},
+	"CSIDriverSpec.volumeLifecycleModes":            nil,
+	"ContainerRestartRuleOnExitCodes.values":        nil,
+	"EphemeralContainerCommon.ports":                {"containerPort", "protocol"},
+	"PodFailurePolicyOnExitCodesRequirement.values": nil,
+	"PodSpec.topologySpreadConstraints":             {"topologyKey", "whenUnsatisfiable"},
+	"ResourceRequirements.claims":                   {"name"},
+	"VolumeMount.bindMountOptions":                  nil,
 }
 
 // keyDefaults are the values that key fields have where they are not given and are not empty then.
@@ -141,7 +142,7 @@ func (m *mergeTypes) of(t reflect.Type) schema.TypeRef {
 	}
 	switch t.Kind() {
 	case reflect.Struct:
-		if t == reflect.TypeFor[metav1.FieldsV1]() {
+		if t == reflect.TypeFor[metav1.FieldsV1]() || t.NumField() == 0 {
 			return typeNamed(anyValue)
 		}
 		return typeNamed(m.add(t))

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node"
 	"nodal/server/auth"
@@ -54,8 +56,13 @@ func (o objects) remove(ctx context.Context, namespace, name string, how deletio
 	if how.uid != "" && how.uid != string(before.GetUID()) {
 		return nil, fmt.Errorf("%s %s has the UID %s, not %s: %w", o.kind.Name, name, before.GetUID(), how.uid, node.ErrChanged)
 	}
-	_, err = o.objects.DeleteObject(ctx, &nodev1.DeleteObjectRequest{Kind: o.kind.Plural, Namespace: namespace, Name: name})
-	return before, err
+	if err := o.cascade(ctx, namespace, name, how); err != nil || how.propagation != string(metav1.DeletePropagationForeground) {
+		return before, err
+	}
+	if after, err := o.get(ctx, namespace, name); err == nil && after.GetUID() == before.GetUID() {
+		return after, nil // it waits for what belongs to it
+	}
+	return before, nil
 }
 
 // shown returns an object with its kind, and with the node's revision of its last change.

@@ -112,9 +112,13 @@ func resources(c clients) []*resource {
 		if kind.Short != "" {
 			short = []string{kind.Short}
 		}
+		var categories []string
+		if kind.Workload {
+			categories = []string{"all"}
+		}
 		all = append(all, &resource{
 			GroupVersionKind: kind.GroupVersionKind(), plural: kind.Plural, singular: strings.ToLower(string(kind.Name)),
-			short: short, namespaced: kind.Namespaced,
+			short: short, categories: categories, namespaced: kind.Namespaced, parts: partsOf(kind),
 			object: kind.New(), source: objects{c, kind}, columns: columnsOf(kind.Name),
 			get: nodev1.ObjectsService_GetObject_FullMethodName, list: nodev1.ObjectsService_ListObjects_FullMethodName,
 			watch: nodev1.ObjectsService_WatchObjects_FullMethodName, put: nodev1.ManifestsService_Apply_FullMethodName,

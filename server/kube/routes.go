@@ -116,6 +116,9 @@ func (r *resource) routes(c clients) []Route {
 		routes = append(routes, Route{"PUT", one, r.alter, auth.WholeNode, write.changeNode, true},
 			Route{"PATCH", one, r.alter, auth.WholeNode, write.changeNode, true})
 	}
+	if _, kept := r.source.(objects); kept {
+		routes = append(routes, write.workloadRoutes(one)...)
+	}
 	if _, ok := r.source.(pods); ok {
 		routes = append(routes, write.podRoutes(one)...)
 	}

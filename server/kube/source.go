@@ -41,6 +41,8 @@ type deletion struct {
 	grace     *int64 // seconds
 	uid       string
 	unchanged *int64 // since this revision
+
+	propagation string // what becomes of the pods of a workload, in Kubernetes' words
 }
 
 // clients are the services of the node API.

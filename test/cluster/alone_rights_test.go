@@ -22,7 +22,7 @@ func TestKubectlTellsTheRightsOnANodeAlone(t *testing.T) {
 	viewer.fails("", "delete pod none", "Forbidden")
 	viewer.fails("", "auth can-i create pods --subresource=exec", `needs the role operator`)
 	viewer.fails("", "auth can-i get /debug/pprof/heap", "no")
-	viewer.fails("", "auth can-i get deployments", "no")
+	viewer.fails("", "auth can-i get ingresses", "no")
 	viewer.does("", "auth whoami -o jsonpath={.status.userInfo.extra}", `"nodal.node/role":["viewer"]`)
 	viewer.does("", "auth can-i --list", "pods/log", "[get list watch]", "/healthz")
 	admin.fails("", "get pods --as bob", "a node does not act for others")

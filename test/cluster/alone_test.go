@@ -130,7 +130,7 @@ func TestKubectlWorksOnANodeAlone(t *testing.T) {
 	a.does("", "get nodes -o wide", "node-a", "Ready", "containerd://")
 	a.does("", "get namespaces", "default", "Active")
 	a.does("", "explain pod.spec.containers.image", "FIELD: image", "Container image name")
-	a.fails("", "get deployments", `the server doesn't have a resource type "deployments"`)
+	a.fails("", "get ingresses", `the server doesn't have a resource type "ingresses"`)
 
 	a.does(colors, "create -f -", "configmap/settings created")
 	a.fails(colors, "create -f -", `configmaps "settings" already exists`)

@@ -25,6 +25,9 @@ export const kinds = [
   { kind: "priorityclasses", one: "PriorityClass", many: "Priority classes", namespaced: false, empty: "Numbers that pods take by name.", named: "priorityClassName", what: (o: Fields) => `${o["value"]}${o["globalDefault"] ? ", by default" : ""}` },
   { kind: "networkpolicies", one: "NetworkPolicy", many: "Network policies", namespaced: true, empty: "What pods may send each other and the world." },
   { kind: "csidrivers", one: "CSIDriver", many: "CSI drivers", namespaced: false, empty: "How volumes of CSI drivers are published." },
+  { kind: "deployments", one: "Deployment", many: "Deployments", namespaced: true, empty: "Pods that are kept running, and replaced step by step." },
+  { kind: "replicasets", one: "ReplicaSet", many: "Replica sets", namespaced: true, empty: "Pods that are kept running." },
+  { kind: "jobs", one: "Job", many: "Jobs", namespaced: true, empty: "Pods that run until they succeed." },
 ] as const satisfies readonly KindInfo[];
 
 export type Kind = (typeof kinds)[number]["kind"];

@@ -663,18 +663,165 @@ func (x *PutObjectResponse) GetObject() *Object {
 	return nil
 }
 
-type DeleteObjectRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Kind          string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
-	Namespace     string                 `protobuf:"bytes,2,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	Name          string                 `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
+type PutObjectStatusRequest struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Kind      string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	Namespace string                 `protobuf:"bytes,2,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	Name      string                 `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
+	// Only of the object with this UID, if it is given.
+	Uid string `protobuf:"bytes,4,opt,name=uid,proto3" json:"uid,omitempty"`
+	// The status as Kubernetes JSON. Fields that are not given are empty then.
+	Status *structpb.Struct `protobuf:"bytes,5,opt,name=status,proto3" json:"status,omitempty"`
+	// Only if the object has not changed after this node revision. Otherwise the answer is ABORTED (HTTP 409).
+	UnchangedSince *int64 `protobuf:"varint,6,opt,name=unchanged_since,json=unchangedSince,proto3,oneof" json:"unchanged_since,omitempty"`
+	// Annotations to set with it. An empty one goes.
+	Annotations   map[string]string `protobuf:"bytes,7,rep,name=annotations,proto3" json:"annotations,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
+func (x *PutObjectStatusRequest) Reset() {
+	*x = PutObjectStatusRequest{}
+	mi := &file_node_v1_any_objects_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PutObjectStatusRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PutObjectStatusRequest) ProtoMessage() {}
+
+func (x *PutObjectStatusRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_any_objects_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PutObjectStatusRequest.ProtoReflect.Descriptor instead.
+func (*PutObjectStatusRequest) Descriptor() ([]byte, []int) {
+	return file_node_v1_any_objects_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *PutObjectStatusRequest) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *PutObjectStatusRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *PutObjectStatusRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *PutObjectStatusRequest) GetUid() string {
+	if x != nil {
+		return x.Uid
+	}
+	return ""
+}
+
+func (x *PutObjectStatusRequest) GetStatus() *structpb.Struct {
+	if x != nil {
+		return x.Status
+	}
+	return nil
+}
+
+func (x *PutObjectStatusRequest) GetUnchangedSince() int64 {
+	if x != nil && x.UnchangedSince != nil {
+		return *x.UnchangedSince
+	}
+	return 0
+}
+
+func (x *PutObjectStatusRequest) GetAnnotations() map[string]string {
+	if x != nil {
+		return x.Annotations
+	}
+	return nil
+}
+
+type PutObjectStatusResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Object        *Object                `protobuf:"bytes,1,opt,name=object,proto3" json:"object,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PutObjectStatusResponse) Reset() {
+	*x = PutObjectStatusResponse{}
+	mi := &file_node_v1_any_objects_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PutObjectStatusResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PutObjectStatusResponse) ProtoMessage() {}
+
+func (x *PutObjectStatusResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_any_objects_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PutObjectStatusResponse.ProtoReflect.Descriptor instead.
+func (*PutObjectStatusResponse) Descriptor() ([]byte, []int) {
+	return file_node_v1_any_objects_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *PutObjectStatusResponse) GetObject() *Object {
+	if x != nil {
+		return x.Object
+	}
+	return nil
+}
+
+type DeleteObjectRequest struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Kind      string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	Namespace string                 `protobuf:"bytes,2,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	Name      string                 `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
+	// Only the object with this UID, if it is given.
+	Uid string `protobuf:"bytes,4,opt,name=uid,proto3" json:"uid,omitempty"`
+	// What becomes of the pods of a workload. Background, or nothing: they go. Foreground: they go, and the workload once they
+	// are gone. Orphan: they stay, and belong to nothing.
+	Propagation string `protobuf:"bytes,5,opt,name=propagation,proto3" json:"propagation,omitempty"`
+	// Only if the object has not changed after this node revision. Otherwise the answer is ABORTED (HTTP 409).
+	UnchangedSince *int64 `protobuf:"varint,6,opt,name=unchanged_since,json=unchangedSince,proto3,oneof" json:"unchanged_since,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
 func (x *DeleteObjectRequest) Reset() {
 	*x = DeleteObjectRequest{}
-	mi := &file_node_v1_any_objects_proto_msgTypes[9]
+	mi := &file_node_v1_any_objects_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -686,7 +833,7 @@ func (x *DeleteObjectRequest) String() string {
 func (*DeleteObjectRequest) ProtoMessage() {}
 
 func (x *DeleteObjectRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_any_objects_proto_msgTypes[9]
+	mi := &file_node_v1_any_objects_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -699,7 +846,7 @@ func (x *DeleteObjectRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteObjectRequest.ProtoReflect.Descriptor instead.
 func (*DeleteObjectRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_any_objects_proto_rawDescGZIP(), []int{9}
+	return file_node_v1_any_objects_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *DeleteObjectRequest) GetKind() string {
@@ -723,6 +870,27 @@ func (x *DeleteObjectRequest) GetName() string {
 	return ""
 }
 
+func (x *DeleteObjectRequest) GetUid() string {
+	if x != nil {
+		return x.Uid
+	}
+	return ""
+}
+
+func (x *DeleteObjectRequest) GetPropagation() string {
+	if x != nil {
+		return x.Propagation
+	}
+	return ""
+}
+
+func (x *DeleteObjectRequest) GetUnchangedSince() int64 {
+	if x != nil && x.UnchangedSince != nil {
+		return *x.UnchangedSince
+	}
+	return 0
+}
+
 type DeleteObjectResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -731,7 +899,7 @@ type DeleteObjectResponse struct {
 
 func (x *DeleteObjectResponse) Reset() {
 	*x = DeleteObjectResponse{}
-	mi := &file_node_v1_any_objects_proto_msgTypes[10]
+	mi := &file_node_v1_any_objects_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -743,7 +911,7 @@ func (x *DeleteObjectResponse) String() string {
 func (*DeleteObjectResponse) ProtoMessage() {}
 
 func (x *DeleteObjectResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_any_objects_proto_msgTypes[10]
+	mi := &file_node_v1_any_objects_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -756,7 +924,7 @@ func (x *DeleteObjectResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteObjectResponse.ProtoReflect.Descriptor instead.
 func (*DeleteObjectResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_any_objects_proto_rawDescGZIP(), []int{10}
+	return file_node_v1_any_objects_proto_rawDescGZIP(), []int{12}
 }
 
 var File_node_v1_any_objects_proto protoreflect.FileDescriptor
@@ -810,17 +978,36 @@ const file_node_v1_any_objects_proto_rawDesc = "" +
 	"\bmanifest\x18\x04 \x01(\tR\bmanifest\"h\n" +
 	"\x11PutObjectResponse\x12*\n" +
 	"\aoutcome\x18\x01 \x01(\v2\x10.node.v1.OutcomeR\aoutcome\x12'\n" +
-	"\x06object\x18\x02 \x01(\v2\x0f.node.v1.ObjectR\x06object\"[\n" +
+	"\x06object\x18\x02 \x01(\v2\x0f.node.v1.ObjectR\x06object\"\xf7\x02\n" +
+	"\x16PutObjectStatusRequest\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1c\n" +
+	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x12\n" +
+	"\x04name\x18\x03 \x01(\tR\x04name\x12\x10\n" +
+	"\x03uid\x18\x04 \x01(\tR\x03uid\x12/\n" +
+	"\x06status\x18\x05 \x01(\v2\x17.google.protobuf.StructR\x06status\x12,\n" +
+	"\x0funchanged_since\x18\x06 \x01(\x03H\x00R\x0eunchangedSince\x88\x01\x01\x12R\n" +
+	"\vannotations\x18\a \x03(\v20.node.v1.PutObjectStatusRequest.AnnotationsEntryR\vannotations\x1a>\n" +
+	"\x10AnnotationsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\x12\n" +
+	"\x10_unchanged_since\"B\n" +
+	"\x17PutObjectStatusResponse\x12'\n" +
+	"\x06object\x18\x01 \x01(\v2\x0f.node.v1.ObjectR\x06object\"\xd1\x01\n" +
 	"\x13DeleteObjectRequest\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x12\n" +
-	"\x04name\x18\x03 \x01(\tR\x04name\"\x16\n" +
-	"\x14DeleteObjectResponse2\xbb\x06\n" +
+	"\x04name\x18\x03 \x01(\tR\x04name\x12\x10\n" +
+	"\x03uid\x18\x04 \x01(\tR\x03uid\x12 \n" +
+	"\vpropagation\x18\x05 \x01(\tR\vpropagation\x12,\n" +
+	"\x0funchanged_since\x18\x06 \x01(\x03H\x00R\x0eunchangedSince\x88\x01\x01B\x12\n" +
+	"\x10_unchanged_since\"\x16\n" +
+	"\x14DeleteObjectResponse2\xe5\a\n" +
 	"\x0eObjectsService\x12\x9d\x01\n" +
 	"\vListObjects\x12\x1b.node.v1.ListObjectsRequest\x1a\x1c.node.v1.ListObjectsResponse\"S\x88\xb5\x18\x01\x90\xb5\x18\x01\x98\xb5\x18\x02\x82\xd3\xe4\x93\x02AZ+\x12)/v1/namespaces/{namespace}/objects/{kind}\x12\x12/v1/objects/{kind}\x12t\n" +
 	"\fWatchObjects\x12\x1c.node.v1.WatchObjectsRequest\x1a\x1d.node.v1.WatchObjectsResponse\"%\x88\xb5\x18\x01\x90\xb5\x18\x01\x98\xb5\x18\x02\x82\xd3\xe4\x93\x02\x13\x12\x11/v1/objects:watch0\x01\x12\xa5\x01\n" +
 	"\tGetObject\x12\x19.node.v1.GetObjectRequest\x1a\x1a.node.v1.GetObjectResponse\"a\x88\xb5\x18\x01\x90\xb5\x18\x01\x98\xb5\x18\x01\x82\xd3\xe4\x93\x02OZ2\x120/v1/namespaces/{namespace}/objects/{kind}/{name}\x12\x19/v1/objects/{kind}/{name}\x12\xb9\x01\n" +
-	"\tPutObject\x12\x19.node.v1.PutObjectRequest\x1a\x1a.node.v1.PutObjectResponse\"u\x88\xb5\x18\x02\x90\xb5\x18\x01\x98\xb5\x18\x01\x82\xd3\xe4\x93\x02c:\bmanifestZ<:\bmanifest\x1a0/v1/namespaces/{namespace}/objects/{kind}/{name}\x1a\x19/v1/objects/{kind}/{name}\x12\xae\x01\n" +
+	"\tPutObject\x12\x19.node.v1.PutObjectRequest\x1a\x1a.node.v1.PutObjectResponse\"u\x88\xb5\x18\x02\x90\xb5\x18\x01\x98\xb5\x18\x01\x82\xd3\xe4\x93\x02c:\bmanifestZ<:\bmanifest\x1a0/v1/namespaces/{namespace}/objects/{kind}/{name}\x1a\x19/v1/objects/{kind}/{name}\x12\xa7\x01\n" +
+	"\x0fPutObjectStatus\x12\x1f.node.v1.PutObjectStatusRequest\x1a .node.v1.PutObjectStatusResponse\"Q\x88\xb5\x18\x02\x90\xb5\x18\x01\x98\xb5\x18\x01\x82\xd3\xe4\x93\x02?:\x01*\":/v1/namespaces/{namespace}/objects/{kind}/{name}:setStatus\x12\xae\x01\n" +
 	"\fDeleteObject\x12\x1c.node.v1.DeleteObjectRequest\x1a\x1d.node.v1.DeleteObjectResponse\"a\x88\xb5\x18\x02\x90\xb5\x18\x01\x98\xb5\x18\x01\x82\xd3\xe4\x93\x02OZ2*0/v1/namespaces/{namespace}/objects/{kind}/{name}*\x19/v1/objects/{kind}/{name}B\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
 
 var (
@@ -835,46 +1022,54 @@ func file_node_v1_any_objects_proto_rawDescGZIP() []byte {
 	return file_node_v1_any_objects_proto_rawDescData
 }
 
-var file_node_v1_any_objects_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_node_v1_any_objects_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_node_v1_any_objects_proto_goTypes = []any{
-	(*Object)(nil),               // 0: node.v1.Object
-	(*ListObjectsRequest)(nil),   // 1: node.v1.ListObjectsRequest
-	(*ListObjectsResponse)(nil),  // 2: node.v1.ListObjectsResponse
-	(*WatchObjectsRequest)(nil),  // 3: node.v1.WatchObjectsRequest
-	(*WatchObjectsResponse)(nil), // 4: node.v1.WatchObjectsResponse
-	(*GetObjectRequest)(nil),     // 5: node.v1.GetObjectRequest
-	(*GetObjectResponse)(nil),    // 6: node.v1.GetObjectResponse
-	(*PutObjectRequest)(nil),     // 7: node.v1.PutObjectRequest
-	(*PutObjectResponse)(nil),    // 8: node.v1.PutObjectResponse
-	(*DeleteObjectRequest)(nil),  // 9: node.v1.DeleteObjectRequest
-	(*DeleteObjectResponse)(nil), // 10: node.v1.DeleteObjectResponse
-	(*structpb.Struct)(nil),      // 11: google.protobuf.Struct
-	(WatchType)(0),               // 12: node.v1.WatchType
-	(*Outcome)(nil),              // 13: node.v1.Outcome
+	(*Object)(nil),                  // 0: node.v1.Object
+	(*ListObjectsRequest)(nil),      // 1: node.v1.ListObjectsRequest
+	(*ListObjectsResponse)(nil),     // 2: node.v1.ListObjectsResponse
+	(*WatchObjectsRequest)(nil),     // 3: node.v1.WatchObjectsRequest
+	(*WatchObjectsResponse)(nil),    // 4: node.v1.WatchObjectsResponse
+	(*GetObjectRequest)(nil),        // 5: node.v1.GetObjectRequest
+	(*GetObjectResponse)(nil),       // 6: node.v1.GetObjectResponse
+	(*PutObjectRequest)(nil),        // 7: node.v1.PutObjectRequest
+	(*PutObjectResponse)(nil),       // 8: node.v1.PutObjectResponse
+	(*PutObjectStatusRequest)(nil),  // 9: node.v1.PutObjectStatusRequest
+	(*PutObjectStatusResponse)(nil), // 10: node.v1.PutObjectStatusResponse
+	(*DeleteObjectRequest)(nil),     // 11: node.v1.DeleteObjectRequest
+	(*DeleteObjectResponse)(nil),    // 12: node.v1.DeleteObjectResponse
+	nil,                             // 13: node.v1.PutObjectStatusRequest.AnnotationsEntry
+	(*structpb.Struct)(nil),         // 14: google.protobuf.Struct
+	(WatchType)(0),                  // 15: node.v1.WatchType
+	(*Outcome)(nil),                 // 16: node.v1.Outcome
 }
 var file_node_v1_any_objects_proto_depIdxs = []int32{
-	11, // 0: node.v1.Object.object:type_name -> google.protobuf.Struct
+	14, // 0: node.v1.Object.object:type_name -> google.protobuf.Struct
 	0,  // 1: node.v1.ListObjectsResponse.objects:type_name -> node.v1.Object
-	12, // 2: node.v1.WatchObjectsResponse.type:type_name -> node.v1.WatchType
+	15, // 2: node.v1.WatchObjectsResponse.type:type_name -> node.v1.WatchType
 	0,  // 3: node.v1.WatchObjectsResponse.object:type_name -> node.v1.Object
 	0,  // 4: node.v1.GetObjectResponse.object:type_name -> node.v1.Object
-	13, // 5: node.v1.PutObjectResponse.outcome:type_name -> node.v1.Outcome
+	16, // 5: node.v1.PutObjectResponse.outcome:type_name -> node.v1.Outcome
 	0,  // 6: node.v1.PutObjectResponse.object:type_name -> node.v1.Object
-	1,  // 7: node.v1.ObjectsService.ListObjects:input_type -> node.v1.ListObjectsRequest
-	3,  // 8: node.v1.ObjectsService.WatchObjects:input_type -> node.v1.WatchObjectsRequest
-	5,  // 9: node.v1.ObjectsService.GetObject:input_type -> node.v1.GetObjectRequest
-	7,  // 10: node.v1.ObjectsService.PutObject:input_type -> node.v1.PutObjectRequest
-	9,  // 11: node.v1.ObjectsService.DeleteObject:input_type -> node.v1.DeleteObjectRequest
-	2,  // 12: node.v1.ObjectsService.ListObjects:output_type -> node.v1.ListObjectsResponse
-	4,  // 13: node.v1.ObjectsService.WatchObjects:output_type -> node.v1.WatchObjectsResponse
-	6,  // 14: node.v1.ObjectsService.GetObject:output_type -> node.v1.GetObjectResponse
-	8,  // 15: node.v1.ObjectsService.PutObject:output_type -> node.v1.PutObjectResponse
-	10, // 16: node.v1.ObjectsService.DeleteObject:output_type -> node.v1.DeleteObjectResponse
-	12, // [12:17] is the sub-list for method output_type
-	7,  // [7:12] is the sub-list for method input_type
-	7,  // [7:7] is the sub-list for extension type_name
-	7,  // [7:7] is the sub-list for extension extendee
-	0,  // [0:7] is the sub-list for field type_name
+	14, // 7: node.v1.PutObjectStatusRequest.status:type_name -> google.protobuf.Struct
+	13, // 8: node.v1.PutObjectStatusRequest.annotations:type_name -> node.v1.PutObjectStatusRequest.AnnotationsEntry
+	0,  // 9: node.v1.PutObjectStatusResponse.object:type_name -> node.v1.Object
+	1,  // 10: node.v1.ObjectsService.ListObjects:input_type -> node.v1.ListObjectsRequest
+	3,  // 11: node.v1.ObjectsService.WatchObjects:input_type -> node.v1.WatchObjectsRequest
+	5,  // 12: node.v1.ObjectsService.GetObject:input_type -> node.v1.GetObjectRequest
+	7,  // 13: node.v1.ObjectsService.PutObject:input_type -> node.v1.PutObjectRequest
+	9,  // 14: node.v1.ObjectsService.PutObjectStatus:input_type -> node.v1.PutObjectStatusRequest
+	11, // 15: node.v1.ObjectsService.DeleteObject:input_type -> node.v1.DeleteObjectRequest
+	2,  // 16: node.v1.ObjectsService.ListObjects:output_type -> node.v1.ListObjectsResponse
+	4,  // 17: node.v1.ObjectsService.WatchObjects:output_type -> node.v1.WatchObjectsResponse
+	6,  // 18: node.v1.ObjectsService.GetObject:output_type -> node.v1.GetObjectResponse
+	8,  // 19: node.v1.ObjectsService.PutObject:output_type -> node.v1.PutObjectResponse
+	10, // 20: node.v1.ObjectsService.PutObjectStatus:output_type -> node.v1.PutObjectStatusResponse
+	12, // 21: node.v1.ObjectsService.DeleteObject:output_type -> node.v1.DeleteObjectResponse
+	16, // [16:22] is the sub-list for method output_type
+	10, // [10:16] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_node_v1_any_objects_proto_init() }
@@ -884,13 +1079,15 @@ func file_node_v1_any_objects_proto_init() {
 	}
 	file_node_v1_access_proto_init()
 	file_node_v1_pods_proto_init()
+	file_node_v1_any_objects_proto_msgTypes[9].OneofWrappers = []any{}
+	file_node_v1_any_objects_proto_msgTypes[11].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_node_v1_any_objects_proto_rawDesc), len(file_node_v1_any_objects_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   11,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

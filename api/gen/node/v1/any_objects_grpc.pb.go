@@ -19,11 +19,12 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	ObjectsService_ListObjects_FullMethodName  = "/node.v1.ObjectsService/ListObjects"
-	ObjectsService_WatchObjects_FullMethodName = "/node.v1.ObjectsService/WatchObjects"
-	ObjectsService_GetObject_FullMethodName    = "/node.v1.ObjectsService/GetObject"
-	ObjectsService_PutObject_FullMethodName    = "/node.v1.ObjectsService/PutObject"
-	ObjectsService_DeleteObject_FullMethodName = "/node.v1.ObjectsService/DeleteObject"
+	ObjectsService_ListObjects_FullMethodName     = "/node.v1.ObjectsService/ListObjects"
+	ObjectsService_WatchObjects_FullMethodName    = "/node.v1.ObjectsService/WatchObjects"
+	ObjectsService_GetObject_FullMethodName       = "/node.v1.ObjectsService/GetObject"
+	ObjectsService_PutObject_FullMethodName       = "/node.v1.ObjectsService/PutObject"
+	ObjectsService_PutObjectStatus_FullMethodName = "/node.v1.ObjectsService/PutObjectStatus"
+	ObjectsService_DeleteObject_FullMethodName    = "/node.v1.ObjectsService/DeleteObject"
 )
 
 // ObjectsServiceClient is the client API for ObjectsService service.
@@ -46,8 +47,11 @@ type ObjectsServiceClient interface {
 	GetObject(ctx context.Context, in *GetObjectRequest, opts ...grpc.CallOption) (*GetObjectResponse, error)
 	// PutObject creates or changes the one object named by the path.
 	PutObject(ctx context.Context, in *PutObjectRequest, opts ...grpc.CallOption) (*PutObjectResponse, error)
+	// PutObjectStatus replaces the status of a workload, such as a Deployment. It is for what runs
+	// workloads: the node itself derives nothing from it.
+	PutObjectStatus(ctx context.Context, in *PutObjectStatusRequest, opts ...grpc.CallOption) (*PutObjectStatusResponse, error)
 	// DeleteObject deletes an object. Pods that use it keep the values that they have. A volume
-	// or claim in use is deleted once it is no longer used.
+	// or claim in use is deleted once it is no longer used. Pods of a workload go with it.
 	DeleteObject(ctx context.Context, in *DeleteObjectRequest, opts ...grpc.CallOption) (*DeleteObjectResponse, error)
 }
 
@@ -108,6 +112,16 @@ func (c *objectsServiceClient) PutObject(ctx context.Context, in *PutObjectReque
 	return out, nil
 }
 
+func (c *objectsServiceClient) PutObjectStatus(ctx context.Context, in *PutObjectStatusRequest, opts ...grpc.CallOption) (*PutObjectStatusResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(PutObjectStatusResponse)
+	err := c.cc.Invoke(ctx, ObjectsService_PutObjectStatus_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *objectsServiceClient) DeleteObject(ctx context.Context, in *DeleteObjectRequest, opts ...grpc.CallOption) (*DeleteObjectResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(DeleteObjectResponse)
@@ -138,8 +152,11 @@ type ObjectsServiceServer interface {
 	GetObject(context.Context, *GetObjectRequest) (*GetObjectResponse, error)
 	// PutObject creates or changes the one object named by the path.
 	PutObject(context.Context, *PutObjectRequest) (*PutObjectResponse, error)
+	// PutObjectStatus replaces the status of a workload, such as a Deployment. It is for what runs
+	// workloads: the node itself derives nothing from it.
+	PutObjectStatus(context.Context, *PutObjectStatusRequest) (*PutObjectStatusResponse, error)
 	// DeleteObject deletes an object. Pods that use it keep the values that they have. A volume
-	// or claim in use is deleted once it is no longer used.
+	// or claim in use is deleted once it is no longer used. Pods of a workload go with it.
 	DeleteObject(context.Context, *DeleteObjectRequest) (*DeleteObjectResponse, error)
 	mustEmbedUnimplementedObjectsServiceServer()
 }
@@ -162,6 +179,9 @@ func (UnimplementedObjectsServiceServer) GetObject(context.Context, *GetObjectRe
 }
 func (UnimplementedObjectsServiceServer) PutObject(context.Context, *PutObjectRequest) (*PutObjectResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method PutObject not implemented")
+}
+func (UnimplementedObjectsServiceServer) PutObjectStatus(context.Context, *PutObjectStatusRequest) (*PutObjectStatusResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method PutObjectStatus not implemented")
 }
 func (UnimplementedObjectsServiceServer) DeleteObject(context.Context, *DeleteObjectRequest) (*DeleteObjectResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method DeleteObject not implemented")
@@ -252,6 +272,24 @@ func _ObjectsService_PutObject_Handler(srv interface{}, ctx context.Context, dec
 	return interceptor(ctx, in, info, handler)
 }
 
+func _ObjectsService_PutObjectStatus_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(PutObjectStatusRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ObjectsServiceServer).PutObjectStatus(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ObjectsService_PutObjectStatus_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ObjectsServiceServer).PutObjectStatus(ctx, req.(*PutObjectStatusRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _ObjectsService_DeleteObject_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(DeleteObjectRequest)
 	if err := dec(in); err != nil {
@@ -288,6 +326,10 @@ var ObjectsService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "PutObject",
 			Handler:    _ObjectsService_PutObject_Handler,
+		},
+		{
+			MethodName: "PutObjectStatus",
+			Handler:    _ObjectsService_PutObjectStatus_Handler,
 		},
 		{
 			MethodName: "DeleteObject",

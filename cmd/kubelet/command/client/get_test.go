@@ -138,7 +138,7 @@ func TestFaultsNameWhatToDo(t *testing.T) {
 		{"get pods --selctor=x", 2, "unknown flag: --selctor; did you mean --selector?"},
 		{"get pods -o xml", 2, "want wide, json, yaml, name or jsonpath"},
 		{"get pods -o jsonpath={.a", 2, "unclosed action"},
-		{"get deployments/web", 2, `unknown kind "deployments"`},
+		{"get ingresses/web", 2, `unknown kind "ingresses"`},
 		{"get nodes -l a=b", 2, "nodes have no labels to select by"},
 		{"get podz", 1, "pod default/podz: not found; kubelet get pods -A lists them all, and pods is a kind"},
 		{"describe", 2, "want KIND NAME or the name of a pod"},

@@ -1,0 +1,62 @@
+package manifest
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+func defaultReplicaSet(set *appsv1.ReplicaSet) {
+	set.Status = appsv1.ReplicaSetStatus{}
+	setDefaultPtr(&set.Spec.Replicas, 1)
+	defaultTemplate(&set.Spec.Template)
+}
+
+const (
+	defaultHistory  = 10
+	defaultProgress = 600 // seconds
+	defaultBackoff  = 6
+	quarter         = "25%"
+)
+
+func defaultDeployment(d *appsv1.Deployment) {
+	d.Status = appsv1.DeploymentStatus{}
+	spec := &d.Spec
+	setDefaultPtr(&spec.Replicas, 1)
+	setDefaultPtr(&spec.RevisionHistoryLimit, defaultHistory)
+	setDefaultPtr(&spec.ProgressDeadlineSeconds, defaultProgress)
+	setDefault(&spec.Strategy.Type, appsv1.RollingUpdateDeploymentStrategyType)
+	if spec.Strategy.Type == appsv1.RollingUpdateDeploymentStrategyType {
+		setDefaultPtr(&spec.Strategy.RollingUpdate, appsv1.RollingUpdateDeployment{})
+		setDefaultPtr(&spec.Strategy.RollingUpdate.MaxUnavailable, intstr.FromString(quarter))
+		setDefaultPtr(&spec.Strategy.RollingUpdate.MaxSurge, intstr.FromString(quarter))
+	}
+	defaultTemplate(&spec.Template)
+}
+
+// defaultJob completes a job. Without a number of completions the first success of one of its pods ends it, unless there is
+// one pod only.
+func defaultJob(job *batchv1.Job) {
+	job.Status = batchv1.JobStatus{}
+	spec := &job.Spec
+	if spec.Completions == nil && spec.Parallelism == nil {
+		setDefaultPtr(&spec.Completions, 1)
+	}
+	setDefaultPtr(&spec.Parallelism, 1)
+	setDefaultPtr(&spec.BackoffLimit, defaultBackoff)
+	setDefaultPtr(&spec.CompletionMode, batchv1.NonIndexedCompletion)
+	setDefaultPtr(&spec.Suspend, false)
+	setDefaultPtr(&spec.PodReplacementPolicy, batchv1.TerminatingOrFailed)
+	setDefaultPtr(&spec.ManualSelector, false)
+	defaultTemplate(&spec.Template)
+}
+
+// defaultTemplate completes a template as if it were a pod.
+func defaultTemplate(template *corev1.PodTemplateSpec) {
+	template.CreationTimestamp = metav1.Time{}
+	pod := &corev1.Pod{Spec: template.Spec}
+	Default(pod)
+	template.Spec = pod.Spec
+}

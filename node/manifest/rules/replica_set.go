@@ -1,0 +1,54 @@
+package rules
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// ReplicaSet returns the rules that a defaulted ReplicaSet breaks.
+func ReplicaSet(set *appsv1.ReplicaSet) field.ErrorList {
+	c := workload(&set.ObjectMeta)
+	c.count("replicas", set.Spec.Replicas)
+	c.count("minReadySeconds", &set.Spec.MinReadySeconds)
+	c.selector(set.Spec.Selector, &set.Spec.Template)
+	c.forever(&set.Spec.Template)
+	return c.errs
+}
+
+// Deployment returns the rules that a defaulted Deployment breaks.
+func Deployment(d *appsv1.Deployment) field.ErrorList {
+	c := workload(&d.ObjectMeta)
+	c.count("replicas", d.Spec.Replicas)
+	c.count("minReadySeconds", &d.Spec.MinReadySeconds)
+	c.count("revisionHistoryLimit", d.Spec.RevisionHistoryLimit)
+	c.count("progressDeadlineSeconds", d.Spec.ProgressDeadlineSeconds)
+	if deadline := d.Spec.ProgressDeadlineSeconds; deadline != nil && *deadline <= d.Spec.MinReadySeconds {
+		c.bad(specPath.Child("progressDeadlineSeconds"), *deadline, "must be greater than minReadySeconds")
+	}
+	c.strategy(&d.Spec.Strategy)
+	c.selector(d.Spec.Selector, &d.Spec.Template)
+	c.forever(&d.Spec.Template)
+	return c.errs
+}
+
+func (c workloadCheck) strategy(how *appsv1.DeploymentStrategy) {
+	at := specPath.Child("strategy")
+	oneOf(c.check, at.Child("type"), how.Type, appsv1.RollingUpdateDeploymentStrategyType, appsv1.RecreateDeploymentStrategyType)
+	rolling := how.RollingUpdate
+	if rolling == nil {
+		return
+	}
+	if how.Type == appsv1.RecreateDeploymentStrategyType {
+		c.refused(at.Child("rollingUpdate"), "may not be specified when strategy `type` is 'Recreate'")
+		return
+	}
+	at = at.Child("rollingUpdate")
+	c.share(at.Child("maxSurge"), rolling.MaxSurge)
+	c.share(at.Child("maxUnavailable"), rolling.MaxUnavailable)
+	if above(rolling.MaxUnavailable) {
+		c.bad(at.Child("maxUnavailable"), rolling.MaxUnavailable.StrVal, "must not be greater than 100%")
+	}
+	if none(rolling.MaxSurge) && none(rolling.MaxUnavailable) {
+		c.bad(at.Child("maxUnavailable"), rolling.MaxUnavailable.String(), "may not be 0 when `maxSurge` is 0")
+	}
+}

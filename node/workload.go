@@ -1,0 +1,72 @@
+package node
+
+import (
+	"reflect"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// What runs workloads notes in these annotations. A manifest without them leaves them as they are.
+const (
+	NoteRevision = "deployment.kubernetes.io/revision" // counts the changes of a deployment's template
+	NoteCounted  = "nodal.node/counted-pods"           // UIDs of the pods of a job that its status counts as ended
+)
+
+// WorkloadNotes lists these annotations.
+var WorkloadNotes = []string{NoteRevision, NoteCounted}
+
+// Workload reports whether objects of the kind stand for pods.
+func (k ObjectKind) Workload() bool {
+	known, _ := kindWhere(func(row Kind) bool { return row.Name == k })
+	return known.Workload
+}
+
+// Template returns the pod that a workload makes copies of, and nil of an object that is none.
+func (o *Object) Template() *corev1.PodTemplateSpec {
+	switch v := o.Value.(type) {
+	case *appsv1.ReplicaSet:
+		return &v.Spec.Template
+	case *appsv1.Deployment:
+		return &v.Spec.Template
+	case *batchv1.Job:
+		return &v.Spec.Template
+	}
+	return nil
+}
+
+// Copy returns a pod as a workload would make it, but for its name.
+func (o *Object) Copy() *corev1.Pod {
+	template := o.Template().DeepCopy()
+	pod := &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
+	pod.Namespace = o.Meta().Namespace
+	return pod
+}
+
+// Status returns a pointer to the status of an object, and nil where its kind has none.
+func (o *Object) Status() any {
+	field := reflect.ValueOf(o.Value).Elem().FieldByName("Status")
+	if !field.IsValid() {
+		return nil
+	}
+	return field.Addr().Interface()
+}
+
+// TakeStatus replaces the status with that of another object of the kind.
+func (o *Object) TakeStatus(from *Object) {
+	reflect.ValueOf(o.Status()).Elem().Set(reflect.ValueOf(from.Status()).Elem())
+}
+
+// Owner returns the workload that an object belongs to, and nil if there is none.
+func Owner(of metav1.Object) *metav1.OwnerReference {
+	owner := metav1.GetControllerOf(of)
+	if owner == nil || !ObjectKind(owner.Kind).Workload() {
+		return nil
+	}
+	if kind, _ := KindNamed(owner.Kind); kind.Version != owner.APIVersion {
+		return nil
+	}
+	return owner
+}

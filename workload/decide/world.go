@@ -1,0 +1,112 @@
+package decide
+
+import (
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"nodal/node"
+)
+
+// World holds what one look at a node shows. Its objects are not changed.
+type World struct {
+	Now         time.Time
+	Deployments []*appsv1.Deployment
+	ReplicaSets []*appsv1.ReplicaSet
+	Jobs        []*batchv1.Job
+	Pods        []*corev1.Pod                 // that came over the API
+	Taken       map[types.NamespacedName]bool // names of pods
+	Trouble     map[types.UID]string          // why a pod of a workload could not be made lately
+}
+
+// Empty reports whether there is nothing to look after.
+func (w *World) Empty() bool { return len(w.Deployments)+len(w.ReplicaSets)+len(w.Jobs) == 0 }
+
+// Plan holds what to do next, in this order.
+type Plan struct {
+	Changes []Change
+	Again   time.Time // when time alone may change the plan; zero if it does not
+}
+
+// Change is one step. It names one object, and fails if that is not as it was.
+type Change struct {
+	Do    Deed
+	Pod   *corev1.Pod       // of MakePod, ChangePod and DeletePod
+	Value node.Value        // of the others
+	For   types.UID         // the workload that a pod is made for
+	Notes map[string]string // annotations to set with a status
+}
+
+// Deed says what a change does.
+type Deed string
+
+const (
+	MakePod      Deed = "make a pod"
+	ChangePod    Deed = "change a pod"
+	DeletePod    Deed = "delete a pod"
+	MakeObject   Deed = "make an object"
+	ChangeObject Deed = "change an object"
+	DeleteObject Deed = "delete an object"
+	PutStatus    Deed = "put a status"
+)
+
+func (p *Plan) add(c Change) { p.Changes = append(p.Changes, c) }
+
+// again has the plan made again at a time.
+func (p *Plan) again(at time.Time) {
+	if p.Again.IsZero() || at.Before(p.Again) {
+		p.Again = at
+	}
+}
+
+// Next returns what to do. Deployments come first: the pods of a set that they shrink are not made.
+func Next(w World) Plan {
+	w.Taken = clone(w.Taken)
+	p := &Plan{}
+	claimed := map[types.UID]bool{}
+	c := &circle{World: &w, plan: p, claimed: claimed, changed: map[types.UID]bool{}}
+	for _, d := range w.Deployments {
+		c.deployment(d)
+	}
+	for _, s := range w.ReplicaSets {
+		c.replicaSet(s)
+	}
+	for _, j := range w.Jobs {
+		c.job(j)
+	}
+	return *p
+}
+
+func clone(names map[types.NamespacedName]bool) map[types.NamespacedName]bool {
+	all := make(map[types.NamespacedName]bool, len(names))
+	for name := range names {
+		all[name] = true
+	}
+	return all
+}
+
+// circle is one making of a plan.
+type circle struct {
+	*World
+	plan    *Plan
+	claimed map[types.UID]bool // pods and objects that have found an owner
+	changed map[types.UID]bool // objects that the plan changes: their status waits
+}
+
+// goes handles a workload that waits for what belongs to it to be gone. It reports whether the workload is such a one.
+func (c *circle) goes(of node.Value) bool {
+	if of.GetDeletionTimestamp() == nil {
+		return false
+	}
+	uid := of.GetUID()
+	has := slices.ContainsFunc(c.Pods, func(p *corev1.Pod) bool { return ownedBy(p, uid) }) ||
+		slices.ContainsFunc(c.ReplicaSets, func(s *appsv1.ReplicaSet) bool { return ownedBy(s, uid) })
+	if !has {
+		c.plan.add(Change{Do: DeleteObject, Value: of})
+	}
+	return true
+}

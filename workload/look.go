@@ -1,0 +1,105 @@
+package workload
+
+import (
+	"context"
+	"fmt"
+	"maps"
+
+	"google.golang.org/protobuf/types/known/structpb"
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	nodev1 "nodal/api/gen/node/v1"
+	"nodal/node"
+	"nodal/workload/decide"
+)
+
+// look reads the workloads of the node, and then its pods if there are any: a pod that a workload has made cannot be missing.
+func (r *Runner) look(ctx context.Context) (decide.World, error) {
+	w := decide.World{Now: r.Clock(), Trouble: map[types.UID]string{}, Taken: map[types.NamespacedName]bool{}}
+	if err := r.lookAtObjects(ctx, &w); err != nil || w.Empty() {
+		clear(r.trouble)
+		return w, err
+	}
+	r.recall(&w)
+	answer, err := r.pods.ListPods(ctx, &nodev1.ListPodsRequest{})
+	if err != nil {
+		return w, fmt.Errorf("list the pods: %w", err)
+	}
+	for _, m := range answer.GetPods() {
+		w.Taken[types.NamespacedName{Namespace: m.GetNamespace(), Name: m.GetName()}] = true
+		if node.Source(m.GetSource()) != node.SourceAPI {
+			continue
+		}
+		pod := new(corev1.Pod)
+		if err := read(m.GetObject(), pod); err != nil {
+			return w, fmt.Errorf("pod %s/%s: %w", m.GetNamespace(), m.GetName(), err)
+		}
+		w.Pods = append(w.Pods, pod)
+	}
+	return w, nil
+}
+
+// recall says why pods of the present workloads could not be made, and forgets the others.
+func (r *Runner) recall(w *decide.World) {
+	for _, s := range w.ReplicaSets {
+		if t, there := r.trouble[s.UID]; there {
+			w.Trouble[s.UID] = t.why
+		}
+	}
+	for _, j := range w.Jobs {
+		if t, there := r.trouble[j.UID]; there {
+			w.Trouble[j.UID] = t.why
+		}
+	}
+	maps.DeleteFunc(r.trouble, func(uid types.UID, _ trouble) bool { return w.Trouble[uid] == "" })
+}
+
+func (r *Runner) lookAtObjects(ctx context.Context, w *decide.World) (err error) {
+	if w.Deployments, err = list[appsv1.Deployment](ctx, r, node.Deployment); err != nil {
+		return err
+	}
+	if w.ReplicaSets, err = list[appsv1.ReplicaSet](ctx, r, node.ReplicaSet); err != nil {
+		return err
+	}
+	w.Jobs, err = list[batchv1.Job](ctx, r, node.Job)
+	return err
+}
+
+// kept has a job of a file or a URL stay after its time: it goes with its file.
+func kept(value any, m *nodev1.Object) {
+	job, ok := value.(*batchv1.Job)
+	if from := node.Source(m.GetSource()); ok && from != "" && from != node.SourceAPI {
+		job.Spec.TTLSecondsAfterFinished = nil
+	}
+}
+
+// list returns the objects of a kind, each with its kind and with the revision of its last change.
+func list[T any, P interface {
+	*T
+	node.Value
+}](ctx context.Context, r *Runner, of node.ObjectKind) (all []*T, err error) {
+	kind, _ := node.KindNamed(string(of))
+	answer, err := r.objects.ListObjects(ctx, &nodev1.ListObjectsRequest{Kind: kind.Plural})
+	if err != nil {
+		return nil, fmt.Errorf("list the %s: %w", kind.Plural, err)
+	}
+	for _, m := range answer.GetObjects() {
+		value := P(new(T))
+		if err := read(m.GetObject(), value); err != nil {
+			return nil, fmt.Errorf("%s %s/%s: %w", of, m.GetNamespace(), m.GetName(), err)
+		}
+		value.GetObjectKind().SetGroupVersionKind(kind.GroupVersionKind())
+		value.SetResourceVersion(fmt.Sprint(m.GetRevision()))
+		kept(value, m)
+		all = append(all, (*T)(value))
+	}
+	return all, nil
+}
+
+func read(from *structpb.Struct, into any) error {
+	return runtime.DefaultUnstructuredConverter.FromUnstructured(from.AsMap(), into)
+}

@@ -1,0 +1,186 @@
+package workload
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"google.golang.org/grpc"
+	"k8s.io/apimachinery/pkg/types"
+
+	nodev1 "nodal/api/gen/node/v1"
+	"nodal/node"
+	"nodal/workload/decide"
+)
+
+// Config says what a Runner works on. The context of its Run has to hold the identity that the connection wants.
+type Config struct {
+	API   grpc.ClientConnInterface // of the node
+	Clock func() time.Time
+	Log   *slog.Logger
+}
+
+// Runner runs the workloads of one node.
+type Runner struct {
+	Config
+	manifests nodev1.ManifestsServiceClient
+	pods      nodev1.PodsServiceClient
+	objects   nodev1.ObjectsServiceClient
+	trouble   map[types.UID]trouble // by workload
+}
+
+// trouble says why a pod could not be made, and since when.
+type trouble struct {
+	why string
+	at  time.Time
+}
+
+// New returns a Runner.
+func New(c Config) *Runner {
+	return &Runner{
+		Config: c, trouble: map[types.UID]trouble{},
+		manifests: nodev1.NewManifestsServiceClient(c.API), pods: nodev1.NewPodsServiceClient(c.API), objects: nodev1.NewObjectsServiceClient(c.API),
+	}
+}
+
+const (
+	gap   = 50 * time.Millisecond // between two looks: changes come in swarms
+	retry = time.Second           // after a look or a watch that fails
+	sulk  = 10 * time.Second      // after a pod that could not be made
+)
+
+// Run looks after the workloads until the context ends.
+func (r *Runner) Run(ctx context.Context) {
+	news := make(bell, 1)
+	news.ring()
+	go r.follow(ctx, news, "workloads", r.watchObjects)
+	watch := podWatch{start: func(ctx context.Context) { r.follow(ctx, news, "pods", r.watchPods) }}
+	defer watch.stop()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-news:
+		case <-timer.C:
+		}
+		again, busy := r.turn(ctx)
+		watch.keep(ctx, busy)
+		pause(ctx, gap)
+		timer.Stop()
+		if !again.IsZero() {
+			timer.Reset(max(0, again.Sub(r.Clock())))
+		}
+	}
+}
+
+// turn takes one look and does what follows from it. It returns when time alone may bring more to do, and whether there are
+// workloads at all.
+func (r *Runner) turn(ctx context.Context) (again time.Time, busy bool) {
+	world, err := r.look(ctx)
+	if err != nil {
+		if ctx.Err() == nil {
+			r.Log.Warn("cannot look at the workloads of the node", "err", err)
+		}
+		return r.Clock().Add(retry), true
+	}
+	plan := decide.Next(world)
+	again = plan.Again
+	soonest := func(at time.Time) {
+		if !at.IsZero() && (again.IsZero() || at.Before(again)) {
+			again = at
+		}
+	}
+	for _, c := range plan.Changes {
+		if ctx.Err() != nil {
+			return again, true
+		}
+		soonest(r.do(ctx, c))
+	}
+	return again, !world.Empty()
+}
+
+// bell wakes one sleeper, however often it rings.
+type bell chan struct{}
+
+func (b bell) ring() {
+	select {
+	case b <- struct{}{}:
+	default:
+	}
+}
+
+// follow rings for each message of a watch, and watches again after a lost one.
+func (r *Runner) follow(ctx context.Context, news bell, what string, watch func(context.Context, func()) error) {
+	for ctx.Err() == nil {
+		err := watch(ctx, news.ring)
+		if ctx.Err() == nil {
+			r.Log.Debug("watching again", "what", what, "err", err)
+		}
+		news.ring()
+		pause(ctx, retry)
+	}
+}
+
+func (r *Runner) watchObjects(ctx context.Context, each func()) error {
+	stream, err := r.objects.WatchObjects(ctx, &nodev1.WatchObjectsRequest{Kinds: kinds()})
+	for err == nil {
+		if _, err = stream.Recv(); err == nil {
+			each()
+		}
+	}
+	return err
+}
+
+func (r *Runner) watchPods(ctx context.Context, each func()) error {
+	stream, err := r.pods.WatchPods(ctx, &nodev1.WatchPodsRequest{})
+	for err == nil {
+		if _, err = stream.Recv(); err == nil {
+			each()
+		}
+	}
+	return err
+}
+
+// kinds lists the kinds of workloads.
+func kinds() (names []string) {
+	for _, k := range node.Kinds() {
+		if k.Workload {
+			names = append(names, k.Plural)
+		}
+	}
+	return names
+}
+
+// podWatch watches pods as long as there is a workload.
+type podWatch struct {
+	start func(context.Context)
+	end   context.CancelFunc // nil while it does not run
+}
+
+func (w *podWatch) keep(ctx context.Context, wanted bool) {
+	switch {
+	case wanted && w.end == nil:
+		ctx, w.end = context.WithCancel(ctx)
+		go w.start(ctx)
+	case !wanted:
+		w.stop()
+	}
+}
+
+func (w *podWatch) stop() {
+	if w.end != nil {
+		w.end()
+		w.end = nil
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
