@@ -81,16 +81,22 @@ func (l layout) checks(ctx context.Context, c Config) []node.Check {
 	}
 	host := []node.Check{
 		{Name: "hosts file", Required: true, Look: hosts, Remedy: "create it: echo 127.0.0.1 localhost >" + hostsFile},
-		{
-			Name: "disk space", Required: true, Look: func() error { return space(existing(l.root)) },
-			Remedy: "free some space, or put the root directory on another disk",
-		},
+		l.spaceCheck(),
 		{Name: "seccomp", Look: seccomp, Remedy: "use a kernel with CONFIG_SECCOMP_FILTER"},
 	}
 	if len(c.Index) == 0 {
 		host = append(host, node.Check{Name: "programs", Required: true, Remedy: "install the missing programs", Look: findAll})
 	}
 	return slices.Concat(kernel, c.Network.Checks(ctx), host)
+}
+
+// spaceCheck looks whether a first start has the space that it needs. Later ones do not: an agent that did not start on a
+// full disk could not tidy it.
+func (l layout) spaceCheck() node.Check {
+	return node.Check{
+		Name: "disk space", Required: !isDir(l.content()), Look: func() error { return space(existing(l.root)) },
+		Remedy: "free some space, or put the root directory on another disk",
+	}
 }
 
 // findAll looks for the programs of the host.
