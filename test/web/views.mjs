@@ -221,6 +221,9 @@ await story(async ({ context, page, origin, step }) => {
     await page.getByRole("img", { name: /^Timeline/ }).waitFor();
     await fits("a pod");
     await opens("a pod");
+    await page.getByRole("link", { name: "Record", exact: true }).click();
+    await page.locator(".record-box").waitFor();
+    await fits("the record", true);
     await page.getByRole("link", { name: "Logs" }).first().click();
     await page.getByText("this is run 2").waitFor();
     await fits("a log", true);

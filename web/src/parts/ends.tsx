@@ -54,7 +54,10 @@ export function Ends({ of, ends, runs, happenings }: Props) {
             </time>
             <span class="ends-name">{run.container}</span>
             <span class="ends-why">
-              {causeOf(evidence(run))} <span class="muted">after {age(run.to - run.from)}</span>
+              {causeOf(evidence(run))}{" "}
+              <span class="muted">
+                {run.end!.message && `“${run.end!.message}”, `}after {age(run.to - run.from)}
+              </span>
             </span>
             <LogLink of={of} run={run} runs={runs} />
             <button type="button" class="quiet" aria-label={`Why did ${run.container} end at ${clock(run.to)}?`} onClick={() => (asked.value = run)}>

@@ -4,9 +4,9 @@ import type { ComponentChildren } from "preact";
 import type { AuditEntry } from "../api/gen";
 import { watchEventsOf } from "../pure/calls";
 import type { Span } from "../pure/line";
-import { holeOf, pointsOf, type Reach, reaches } from "../pure/past";
+import { holeOf, pointsOf, type Reach } from "../pure/past";
 import { cores } from "../pure/quantity";
-import { clocks, endsOf, happeningsOf, type Happening, type Run, runsOf, within } from "../pure/record";
+import { clocks, endsOf, happeningsOf, type Happening, type Run, reachesOfRecord, reachOf, runsOf, within } from "../pure/record";
 import { age, bytes, clock, full } from "../pure/time";
 import { now } from "../state/clock";
 import { useTrail } from "../state/deeds";
@@ -38,9 +38,9 @@ function WithChanges({ of }: { of: Recorded }) {
 }
 
 function Flight({ of, entries, problem = "" }: { of: Recorded; entries: readonly AuditEntry[]; problem?: string }) {
-  const reach = reaches.find((r) => r.id === place.value.query.get("reach")) ?? reaches[0]!;
-  const past = usePast(of, reach);
   const events = useEventsOf(of);
+  const reach = reachOf(place.value.query.get("reach"), events, of.uid, now.value);
+  const past = usePast(of, reach);
   const span = { from: past.to - reach.length, to: past.to };
   const runs = runsOf(events, of.present ? of.uid : "", now.value);
   const happenings = happeningsOf(events, entries);
@@ -52,8 +52,8 @@ function Flight({ of, entries, problem = "" }: { of: Recorded; entries: readonly
         <div class="section-tools">
           <ApiButton call={[callOf(of, reach, past.to), watchEventsOf(of).once!]} />
           <div class="segments" role="group" aria-label="Time">
-            {reaches.map((r) => (
-              <button type="button" key={r.id} aria-pressed={r.id === reach.id} onClick={() => setQuery("reach", r.id === reaches[0]!.id ? "" : r.id)}>
+            {reachesOfRecord.map((r) => (
+              <button type="button" key={r.id} aria-pressed={r.id === reach.id} onClick={() => setQuery("reach", r.id)}>
                 {r.words}
               </button>
             ))}

@@ -2,6 +2,7 @@
 import type { AuditEntry, Event } from "../api/gen";
 import { deeds } from "./deeds";
 import type { Span } from "./line";
+import { type Reach, reaches } from "./past";
 import { said } from "./said";
 import { seconds } from "./time";
 
@@ -33,6 +34,18 @@ export interface Happening {
   count: number;
 }
 
+const minutes: Reach = { id: "minutes", words: "10 minutes", length: 600_000, step: 15 };
+
+export const reachesOfRecord: readonly Reach[] = [minutes, ...reaches];
+
+/** reachOf returns the reach that is asked for, or else the shortest of minutes and an hour that has all events of a pod, if there is one. */
+export function reachOf(asked: string | null, events: readonly Event[], uid: string, now: number): Reach {
+  const found = reachesOfRecord.find((reach) => reach.id === asked);
+  if (found) return found;
+  const first = Math.min(...events.filter((e) => e.uid === uid).map((e) => msOf(e.firstTime ?? e.time)));
+  return Number.isFinite(first) && now - first < minutes.length ? minutes : reaches[0]!;
+}
+
 const msOf = (time: string | undefined) => Date.parse(time ?? "");
 
 /** oldestFirst sorts events; those of the same moment stay in the order of their revisions. */
@@ -43,7 +56,7 @@ const ended = /attempt (\d+), ended with exit code (-?\d+)(?:: ([^]*))?$/;
 
 const endOf = (e: Event): End => {
   const [, attempt, code = "0", message = ""] = ended.exec(e.message ?? "") ?? [];
-  return { attempt: attempt === undefined ? undefined : Number(attempt), code: Number(code), message: said(message) };
+  return { attempt: attempt === undefined ? undefined : Number(attempt), code: Number(code), message: said(message).trim() };
 };
 
 /** runsOf returns the runs of all containers, oldest first. A run without an end goes on until now, if its pod is the present one. */
@@ -89,7 +102,7 @@ export function happeningsOf(events: readonly Event[], entries: readonly AuditEn
       detail: said(e.message ?? ""),
       count: e.count ?? 1,
     }));
-  const changing = entries.filter((e) => e.verb !== "read" && e.verb !== "secrets");
+  const changing = entries.filter((e) => e.verb !== "read" && e.verb !== "secrets" && !e.method?.endsWith("/Plan"));
   const changes = deeds(changing).map((d): Happening => ({
     id: `deed ${d.id}`,
     at: msOf(d.time),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { AuditEntry, Event } from "../../src/api/gen";
-import { clocks, endsOf, happeningsOf, runsOf, within } from "../../src/pure/record";
+import { clocks, endsOf, happeningsOf, reachOf, runsOf, within } from "../../src/pure/record";
 
 const time = (s: number) => new Date(s * 1000).toISOString();
 let revision = 0;
@@ -9,7 +9,7 @@ const exited = (at: number, text: string, of: Partial<Event> = {}) => event(at, 
 
 describe("the runs of a container", () => {
   it("end with their code and message, and the one of the present pod goes on", () => {
-    const runs = runsOf([event(10, "Started"), exited(20, "0, ended with exit code 3: out of ideas"), event(25, "Started")], "u", 60_000);
+    const runs = runsOf([event(10, "Started"), exited(20, "0, ended with exit code 3: out of ideas\n"), event(25, "Started")], "u", 60_000);
     expect(runs).toEqual([
       { uid: "u", container: "main", from: 10_000, to: 20_000, end: { attempt: 0, code: 3, message: "out of ideas" } },
       { uid: "u", container: "main", from: 25_000, to: 60_000, end: undefined },
@@ -44,6 +44,9 @@ describe("what else happened", () => {
   it("leaves out who only read", () => {
     expect(happeningsOf([], [entry("read"), entry("secrets"), entry("exec")]).map((h) => h.label)).toEqual(["alice exec"]);
   });
+  it("leaves out plans, which change nothing", () => {
+    expect(happeningsOf([], [entry("write", { method: "/node.v1.ManifestsService/Plan" })])).toEqual([]);
+  });
   it("shows a change that was refused as bad", () => {
     expect(happeningsOf([], [entry("write", { decision: "denied", outcome: "PERMISSION_DENIED" })])[0]).toMatchObject({ bad: true });
   });
@@ -52,8 +55,13 @@ describe("what else happened", () => {
   });
 });
 
+it("the record of a young pod begins with its last minutes, and that of an older one with an hour", () => {
+  const young = [event(100, "Accepted"), event(5, "Accepted", { uid: "earlier" })];
+  expect([reachOf(null, young, "u", 200_000).id, reachOf(null, young, "u", 900_000).id, reachOf("week", young, "u", 0).id, reachOf("x", [], "u", 0).id]).toEqual(["minutes", "hour", "week", "hour"]);
+});
+
 it("the axis has round times, few enough to be read", () => {
-  for (const hours of [1, 24, 168]) {
+  for (const hours of [1 / 6, 1, 24, 168]) {
     const span = { from: Date.parse("2026-05-01T10:07:11Z"), to: Date.parse("2026-05-01T10:07:11Z") + hours * 3_600_000 };
     const found = clocks(span, 7);
     expect(found.length).toBeGreaterThan(2);
