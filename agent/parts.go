@@ -38,6 +38,7 @@ type parts struct {
 	config     *reload.Keeper // of what is in force
 	site       node.Site
 	intake     intake.Intake // of pods from any source
+	handover   handover
 	sources    *store.Sources
 	origins    []podSource // of pods besides the API
 	shelf      *images.Shelf
@@ -69,12 +70,17 @@ func build(o Options, f facts, m memory, r runtime, guard *auth.Authenticator) (
 	if p.shelf, err = pulls.Shelf(r.images, r.endpoint, r.registry()); err != nil {
 		return p, err
 	}
+	p.handover = handover{
+		root: cfg.Dirs.Root, before: heldBefore(cfg.Dirs.Root, o.Log), store: m.state.Store, devices: f.devices, log: o.Log,
+		rules: func() *assign.Rules { return f.offers.Read().Assign },
+	}
 	p.intake = intake.Intake{
 		Store: m.state.Store, Offer: f.offers.Read, Present: present(p.machine.Down, p.vitals.Short, r.health.Known),
 		Storage: m.keeper, NewUID: uuid.NewUUID, Sources: locations(cfg), Policy: cfg.Policy,
 		Preempted: preempted(report, m.counts.Preempted), Unheld: r.own.Unheld, Cordon: m.cordon.State,
 		NoWorkloads: noWorkloads(f),
 	}
+	p.intake.Before = p.handover.before
 	p.machine.Resume = p.intake.Resume
 	p.sources = store.NewSources(p.intake.Sources)
 	p.sources.Delivered(node.SourceAPI, f.started, nil) // the journal brought back what was posted

@@ -77,6 +77,9 @@ func tasks(o Options, f facts, m memory, r runtime, p parts) []task {
 		}),
 	}
 	all = append(all, steady(notices.run), after(steady(p.relief.Run), p.vitals.Looked(), p.reconciler.Looked()))
+	if f.cluster != nil {
+		all = append(all, after(steady(p.handover.run), p.reconciler.Looked()))
+	}
 	if p.past != nil {
 		all = append(all, steady(p.past.Run))
 	}

@@ -39,6 +39,12 @@ type Piece struct {
 // Shares are those of a pod, by container.
 type Shares map[string]Share
 
+// Held holds what a pod's containers have by the word of another kubelet: their shares, and what plugins have granted.
+type Held struct {
+	Shares Shares
+	Grants Grants
+}
+
 // Holders returns the pods of a slot that have shares. A pod that has ended holds nothing.
 func (s *Slot) Holders() []*Pod {
 	var holders []*Pod

@@ -14,6 +14,7 @@
 //	prefer.go    which of them a plugin may choose itself
 //	pack.go      which of the free CPUs lie together
 //	spread.go    or evenly over as few NUMA nodes as can be
+//	keep.go      what another kubelet has given
 //	pool.go      the CPUs that are left for all others
 //	use.go       figures about assignments and refusals
 //

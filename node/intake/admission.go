@@ -47,12 +47,12 @@ func (in Intake) admit(tx *store.Tx, pod *node.Pod, outcome *Outcome, now time.T
 	if pod.Refused == nil && node.HasOwnUsers(pod.Object) {
 		pod.Users, pod.Refused = in.ownUsers(tx)
 	}
-	if rules := in.offered().Assign; pod.Refused == nil && rules != nil {
-		if runs {
-			pod.Shares, _ = rules.Pod(pod.Object, makesRoom.held(tx, pod.Key()))
-		} else {
-			pod.Shares, pod.Refused = in.assign(tx, pod, &makesRoom)
-		}
+	switch rules := in.offered().Assign; {
+	case pod.Refused != nil:
+	case runs:
+		in.keep(tx, pod)
+	case rules != nil:
+		pod.Shares, pod.Refused = in.assign(tx, pod, &makesRoom)
 	}
 	if pod.Refused == nil {
 		makesRoom.clear(tx, pod, outcome, now)

@@ -40,6 +40,8 @@ type Intake struct {
 	// Preempted is called for each pod that has to end for a critical one, with the resource which
 	// that one lacked. nil disables it.
 	Preempted func(*node.Pod, corev1.ResourceName)
+	// Before holds what another kubelet says that pods have. It counts for those that run, and have no record yet.
+	Before map[types.UID]node.Held
 }
 
 // Delivery is one pod, or object that pods use, decoded, defaulted and valid, and where

@@ -38,7 +38,7 @@ func (p preemption) has(key node.Key) bool {
 // critical pod gets what the pods hold that end already, and waits for them.
 func (in Intake) assign(tx *store.Tx, pod *node.Pod, p *preemption) (node.Shares, *node.Refusal) {
 	rules := in.offered().Assign
-	shares, refusal := rules.Pod(pod.Object, p.held(tx, pod.Key()))
+	shares, refusal := rules.Pod(pod.Object, slices.Concat(p.held(tx, pod.Key()), in.awaited(tx)))
 	if refusal == nil || !admit.Critical(pod) {
 		return shares, refusal
 	}

@@ -26,3 +26,15 @@ func (s *Store) Ran(key node.Key, uid types.UID) (since time.Time, ran bool) {
 	since, ran = s.running[key][uid]
 	return since, ran
 }
+
+// Runs reports whether a pod ran at the last full look, under any name.
+func (s *Store) Runs(uid types.UID) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for _, uids := range s.running {
+		if _, runs := uids[uid]; runs {
+			return true
+		}
+	}
+	return false
+}

@@ -62,6 +62,8 @@ var swapPods = []string{
     command: [sh, -c, "touch /ok; exec sleep 1000"]
     readinessProbe: {exec: {command: [test, -e, /ok]}, periodSeconds: 1, failureThreshold: 1, timeoutSeconds: 60}
 `),
+	gadgeted,
+	driven,
 }
 
 // exclusive has a processor of its own, if the kubelets assign any.
@@ -119,6 +121,7 @@ func (s *swap) begin(suffix string) (names []string) {
 		s.eventually(name+" ready", func() bool { p := s.pod(name); return p != nil && ready(p) })
 	}
 	s.read("volumes-"+suffix, "for d in disk part memory claimed; do echo "+suffix+" > /$d/mine; done")
+	s.read("driven-"+suffix, "echo "+suffix+" >> /disk/mine")
 	s.read("crashed-"+suffix, "touch /die")
 	s.eventually("a restart", func() bool {
 		p := s.pod("crashed-" + suffix)
@@ -222,6 +225,12 @@ func (s *swap) contents(names []string) (text string) {
 	for _, name := range names {
 		if strings.HasPrefix(name, "volumes") {
 			text += name + ": " + s.read(name, seenInside) + "\n"
+		}
+		if strings.HasPrefix(name, "driven") {
+			text += name + ": " + s.read(name, "cat /disk/mine") + "\n"
+		}
+		if strings.HasPrefix(name, "gadgeted") {
+			text += name + ": " + s.gadget(name) + "\n"
 		}
 		if begun, err := os.ReadFile(filepath.Join(s.host, strings.TrimSuffix(name, "-localhost"))); err == nil {
 			text += name + ": " + string(begun)

@@ -33,6 +33,8 @@ type swap struct {
 	files string // the directory of static pods
 	host  string // a directory of the machine that pods use
 	peer  *process.Process
+
+	gadgets string // the directory of the plugin of devices
 }
 
 // newSwap makes a node on which this kubelet runs.
@@ -42,7 +44,9 @@ func newSwap(t *testing.T) *swap {
 	p, rt, files := startPlane(t), rig.Containerd(t), t.TempDir()
 	sweepLinks(t, rt.Dir)
 	share(t, filepath.Join(rt.Dir, "node", "root"))
-	s := &swap{rt: rt, files: files, host: t.TempDir()}
+	s := &swap{rt: rt, files: files, host: t.TempDir(), gadgets: t.TempDir()}
+	plugIn(t, filepath.Join(rt.Dir, "node", "root"), s.gadgets)
+	drive(t, filepath.Join(rt.Dir, "node", "root"), t.TempDir())
 	// localhost always resolves: upstream's kubelet needs that.
 	statics := staticPolicies()
 	s.world = &world{plane: p, node: daemon.Start(t, rt, slices.Concat([]string{
@@ -125,14 +129,22 @@ func sweepLinks(t *testing.T, dir string) {
 func (s *swap) toUpstream() {
 	s.t.Helper()
 	s.node.Kill()
-	s.heard(func() { must(s.t, s.peer.Start()) })
+	s.registered(func() { s.heard(func() { must(s.t, s.peer.Start()) }) })
 }
 
 // back ends upstream's kubelet, starts this one, and waits until that has renewed its lease.
 func (s *swap) back() {
 	s.t.Helper()
 	must(s.t, s.peer.Stop(syscall.SIGTERM, patience))
-	s.heard(s.node.Launch)
+	s.registered(func() { s.heard(s.node.Launch) })
+}
+
+// registered starts a kubelet, and waits until the plugin of devices has registered there.
+func (s *swap) registered(begin func()) {
+	s.t.Helper()
+	before := s.registrations()
+	begin()
+	s.eventually("the plugin's registration", func() bool { return s.registrations() > before })
 }
 
 // heard starts a kubelet, and waits until it renews the node's lease.
@@ -151,6 +163,7 @@ func TestUpstreamsKubeletAndThisOneTakeTurns(t *testing.T) {
 		"upstream's kubelet and this one take turns on the same files: no container or sandbox, restart count, address or volume changes, neither of pods that the one nor of those that the other has started",
 		"a static pod without a UID in its manifest lives on when upstream's kubelet and this one take turns",
 		"pods stay as ready as they were when upstream's kubelet and this one take turns, and so do the times of their conditions",
+		"upstream's kubelet and this one know of each other which devices and CPUs containers have, and give them to no other pod",
 	)
 	swaps, err := strconv.Atoi(os.Getenv(SwapsEnv))
 	if err != nil {
@@ -184,6 +197,7 @@ func TestUpstreamsKubeletAndThisOneTakeTurns(t *testing.T) {
 			return
 		}
 		s.change(i)
+		s.finds("gadgeted-a", "gadgeted-b")
 	}
 }
 
@@ -196,6 +210,7 @@ func (s *swap) settle() []string {
 	s.create("/api/v1/namespaces/default/configmaps", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {mode: fast}\n")
 	s.create("/api/v1/namespaces/default/secrets", "apiVersion: v1\nkind: Secret\nmetadata: {name: login}\nstringData: {password: tr0ub4dor}\n")
 	s.claim("localhost", s.host+"/local")
+	s.volume()
 	names := append(s.begin("a"), s.drop("plain"), "static-localhost")
 	s.eventually("the mirror", func() bool { p := s.pod("static-localhost"); return p != nil && ready(p) })
 	return names

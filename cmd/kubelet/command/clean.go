@@ -17,6 +17,7 @@ import (
 	"nodal/agent/config"
 	"nodal/agent/ownruntime"
 	"nodal/host/cgroup"
+	"nodal/host/checkpoint"
 	"nodal/host/csi"
 	"nodal/host/device"
 	"nodal/host/journal"
@@ -73,6 +74,7 @@ func clean(ctx context.Context, dirs config.Dirs, out io.Writer) error {
 		keepVolumes(dirs.LocalVolumes(), out),
 		keepStaged(dirs.Staging(), out),
 		removeUnlessUsed(dirs.Plugins()), // sockets in it belong to plugins
+		remove(dirs.Root, checkpoint.Files()),
 		cleanDevices(dirs.DevicePlugins()),
 		remove(dirs.Root, ownFiles),
 	); err != nil {
