@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// mostIndexes bounds the completions of an indexed job, as in Kubernetes.
-const mostIndexes = 100_000
+// mostIndexed bounds the pods of an indexed job that run side by side, as in Kubernetes.
+const mostIndexed = 100_000
 
 // Job returns the rules that a defaulted Job breaks, and refuses what the node does not honour of jobs. A job without a
 // selector gets one when it is accepted.
@@ -24,8 +24,9 @@ func Job(job *batchv1.Job) field.ErrorList {
 	if spec.CompletionMode != nil && *spec.CompletionMode == batchv1.IndexedCompletion {
 		if spec.Completions == nil {
 			c.missing(specPath.Child("completions"), "when completion mode is Indexed")
-		} else if *spec.Completions > mostIndexes {
-			c.bad(specPath.Child("completions"), *spec.Completions, "must be less than or equal to 100000 when completion mode is Indexed")
+		}
+		if spec.Parallelism != nil && *spec.Parallelism > mostIndexed {
+			c.bad(specPath.Child("parallelism"), *spec.Parallelism, "must be less than or equal to 100000 when completion mode is Indexed")
 		}
 	}
 	if manual := spec.ManualSelector; manual != nil && *manual || spec.Selector != nil {

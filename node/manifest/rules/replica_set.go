@@ -33,7 +33,7 @@ func Deployment(d *appsv1.Deployment) field.ErrorList {
 
 func (c workloadCheck) strategy(how *appsv1.DeploymentStrategy) {
 	at := specPath.Child("strategy")
-	oneOf(c.check, at.Child("type"), how.Type, appsv1.RollingUpdateDeploymentStrategyType, appsv1.RecreateDeploymentStrategyType)
+	oneOf(c.check, at, how.Type, appsv1.RollingUpdateDeploymentStrategyType, appsv1.RecreateDeploymentStrategyType)
 	rolling := how.RollingUpdate
 	if rolling == nil {
 		return

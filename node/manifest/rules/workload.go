@@ -65,9 +65,11 @@ func (c workloadCheck) forever(template *corev1.PodTemplateSpec) {
 
 // selector checks that the pods of the template are those that are selected.
 func (c workloadCheck) selector(selector *metav1.LabelSelector, template *corev1.PodTemplateSpec) {
-	at := specPath.Child("selector")
+	at, of := specPath.Child("selector"), specPath.Child("template", "metadata", "labels")
+	const differ = "`selector` does not match template `labels`"
 	if selector == nil {
 		c.missing(at, "")
+		c.bad(of, "", differ)
 		return
 	}
 	c.errs = append(c.errs, metav1validation.ValidateLabelSelector(selector, metav1validation.LabelSelectorValidationOptions{}, at)...)
@@ -75,8 +77,12 @@ func (c workloadCheck) selector(selector *metav1.LabelSelector, template *corev1
 		c.bad(at, "", "must not be empty: it would select every pod of the namespace")
 		return
 	}
-	if chosen, err := metav1.LabelSelectorAsSelector(selector); err == nil && !chosen.Matches(labels.Set(template.Labels)) {
-		c.bad(specPath.Child("template", "metadata", "labels"), "", "`selector` does not match template `labels`")
+	chosen, err := metav1.LabelSelectorAsSelector(selector)
+	switch {
+	case err != nil:
+		c.bad(at, "", "invalid label selector")
+	case !chosen.Matches(labels.Set(template.Labels)):
+		c.bad(of, "", differ)
 	}
 }
 

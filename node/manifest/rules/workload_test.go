@@ -52,7 +52,7 @@ func TestWorkloadsFollowKubernetesRules(t *testing.T) {
 		fields     []string
 	}{
 		{"fewer pods than none", workloadText("ReplicaSet", "replicas: -1"), []string{"spec.replicas"}},
-		{"no selector", swap(workloadText("ReplicaSet", ""), "  selector: {matchLabels: {app: web}}\n", ""), []string{"spec.selector"}},
+		{"no selector", swap(workloadText("ReplicaSet", ""), "  selector: {matchLabels: {app: web}}\n", ""), []string{"spec.selector", "spec.template.metadata.labels"}},
 		{"a selector of everything", swap(workloadText("ReplicaSet", ""), "{matchLabels: {app: web}}", "{}"), []string{"spec.selector"}},
 		{"a selector of other pods", swap(workloadText("ReplicaSet", ""), "{matchLabels: {app: web}}", "{matchLabels: {app: db}}"), []string{"spec.template.metadata.labels"}},
 		{"pods that end", swap(workloadText("ReplicaSet", ""), "Always", "Never"), []string{"spec.template.spec.restartPolicy"}},
@@ -62,7 +62,7 @@ func TestWorkloadsFollowKubernetesRules(t *testing.T) {
 		{"more away than there are", workloadText("Deployment", "strategy: {rollingUpdate: {maxUnavailable: 101%}}"), []string{"spec.strategy.rollingUpdate.maxUnavailable"}},
 		{"a share that is none", workloadText("Deployment", "strategy: {rollingUpdate: {maxSurge: much}}"), []string{"spec.strategy.rollingUpdate.maxSurge"}},
 		{"rolling that recreates", workloadText("Deployment", "strategy: {type: Recreate, rollingUpdate: {maxSurge: 1}}"), []string{"spec.strategy.rollingUpdate"}},
-		{"another strategy", workloadText("Deployment", "strategy: {type: Blue}"), []string{"spec.strategy.type"}},
+		{"another strategy", workloadText("Deployment", "strategy: {type: Blue}"), []string{"spec.strategy"}},
 		{"a deadline before pods are available", workloadText("Deployment", "minReadySeconds: 600"), []string{"spec.progressDeadlineSeconds"}},
 		{"a job that restarts for ever", swap(workloadText("Job", ""), "Never", "Always"), []string{"spec.template.spec.restartPolicy"}},
 		{"indexes without a number", workloadText("Job", "completionMode: Indexed\n  parallelism: 2"), []string{"spec.completions"}},
