@@ -20,24 +20,28 @@ type Hosts struct {
 	Direct          string // a directory like Effective that does not lead to the mirror; empty for none
 	Mirror          Mirror
 
-	seen string // the fingerprint of the user's directory at the last write
+	seen  string // the fingerprint of the user's directory at the last write
+	fault string // of that write; empty if there was none
 }
 
 // Write lays the runtime's directory out.
 func (h *Hosts) Write() error {
-	h.seen = fingerprint(h.User) // before it is read: what changes meanwhile is seen later
+	h.seen, h.fault = fingerprint(h.User), "" // before it is read: what changes meanwhile is seen later
 	err := WriteHosts(h.User, h.Effective, h.Mirror)
-	if h.Direct == "" {
-		return err
+	if h.Direct != "" {
+		if direct := WriteHosts(h.User, h.Direct, Mirror{}); err == nil {
+			err = direct
+		} // else the other has the same faults
 	}
-	if direct := WriteHosts(h.User, h.Direct, Mirror{}); err == nil {
-		return direct
+	if err != nil {
+		h.fault = err.Error()
 	}
-	return err // the other has the same faults
+	return err
 }
 
-// Follow writes again whenever the owner's directory has changed, until the context ends, and
-// reports the result.
+// Follow writes again whenever the owner's directory has changed, and after a fault, until the context ends. It reports
+// results that are new. Without the mirror's present address, imported images could not be pulled: a disk that was full at
+// the start may have room later.
 func (h *Hosts) Follow(ctx context.Context, tell func(error)) {
 	tick := time.NewTicker(followEvery)
 	defer tick.Stop()
@@ -47,8 +51,12 @@ func (h *Hosts) Follow(ctx context.Context, tell func(error)) {
 			return
 		case <-tick.C:
 		}
-		if fingerprint(h.User) != h.seen {
-			tell(h.Write())
+		changed, before := fingerprint(h.User) != h.seen, h.fault
+		if !changed && before == "" {
+			continue
+		}
+		if err := h.Write(); changed || h.fault != before {
+			tell(err)
 		}
 	}
 }

@@ -48,6 +48,40 @@ func TestWhatTheUserChangesIsFollowed(t *testing.T) {
 	})
 }
 
+func TestWhatCouldNotBeWrittenIsWrittenLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inTheWay := filepath.Join(t.TempDir(), "file")
+		if err := os.WriteFile(inTheWay, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		h := &Hosts{User: t.TempDir(), Effective: filepath.Join(inTheWay, "registries"), Mirror: Mirror{URL: "http://127.0.0.1:1", Token: "token"}}
+		if err := h.Write(); err == nil {
+			t.Fatal("it was written into a file")
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var told []error
+		go h.Follow(ctx, func(err error) { told = append(told, err) })
+		later := func() {
+			<-time.After(2 * followEvery)
+			synctest.Wait()
+		}
+		later()
+		if len(told) != 0 {
+			t.Errorf("the fault that was reported is told again: %v", told)
+		}
+		if err := os.Remove(inTheWay); err != nil {
+			t.Fatal(err)
+		}
+		later()
+		text, err := os.ReadFile(filepath.Join(h.Effective, defaultHost, hostsFile))
+		if err != nil || !strings.Contains(string(text), "127.0.0.1:1") || len(told) != 1 || told[0] != nil {
+			t.Errorf("the runtime has %q, %v; told %v, want once that it is written", text, err, told)
+		}
+		cancel()
+		synctest.Wait()
+	})
+}
+
 func put(t *testing.T, dir, text string) {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o755); err != nil {

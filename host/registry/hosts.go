@@ -90,6 +90,9 @@ func (h host) put(text string) error {
 		return fmt.Errorf("make the directory of a registry: %w", err)
 	}
 	path := filepath.Join(h.to, hostsFile)
+	if old, err := os.ReadFile(path); err == nil && string(old) == text {
+		return nil
+	}
 	if err := replace.File(path, []byte(text), fileMode); err != nil {
 		return fmt.Errorf("write the configuration of a registry: %w", err)
 	}
