@@ -75,7 +75,12 @@ func authority(t *testing.T) string {
 }
 
 func TestEveryKindOfTheNodeMayStandInAFile(t *testing.T) {
+	const pods = "template: {metadata: {labels: {app: x}}, spec: {restartPolicy: %s, containers: [{name: main, image: a}]}}"
+	always := "spec: {selector: {matchLabels: {app: x}}, " + fmt.Sprintf(pods, "Always") + "}"
 	more := map[node.ObjectKind]string{
+		node.ReplicaSet:            always,
+		node.Deployment:            always,
+		node.Job:                   "spec: {" + fmt.Sprintf(pods, "Never") + "}",
 		node.PersistentVolume:      "spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce], hostPath: {path: /srv}}",
 		node.PersistentVolumeClaim: "spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}, volumeName: x}",
 		node.RuntimeClass:          "handler: runc",

@@ -237,7 +237,9 @@ func deletionOf(r *http.Request) (how deletion, dry bool, err error) {
 
 func deletionIn(options metav1.DeleteOptions) (how deletion, err error) {
 	how.grace = options.GracePeriodSeconds
-	how.propagation = propagationIn(options)
+	if policy := options.PropagationPolicy; policy != nil {
+		how.propagation = string(*policy)
+	}
 	if p := options.Preconditions; p != nil {
 		if p.UID != nil {
 			how.uid = string(*p.UID)
@@ -247,17 +249,6 @@ func deletionIn(options metav1.DeleteOptions) (how deletion, err error) {
 		}
 	}
 	return how, err
-}
-
-// propagationIn returns what becomes of the dependents, by the present field of the options or by the one of old clients.
-func propagationIn(options metav1.DeleteOptions) string {
-	switch {
-	case options.PropagationPolicy != nil:
-		return string(*options.PropagationPolicy)
-	case options.OrphanDependents != nil && *options.OrphanDependents:
-		return string(metav1.DeletePropagationOrphan)
-	}
-	return ""
 }
 
 // sinceOf reads a resourceVersion after which an object may not have changed. Without one it may.
