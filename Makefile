@@ -55,6 +55,7 @@ cluster: setup build ## bring up a Kubernetes cluster of one node, print its kub
 kubeadm: setup build ## the same with two nodes, made by kubeadm on two machines in namespaces of this one
 	@test/cluster/parts/build.sh
 	@test/cluster/parts/peer.sh
+	@test/cluster/parts/addons.sh
 	@go build -o .cache/example ./test/run && .cache/example -kubeadm $(CURDIR)/.cache/parts -dir /var/lib/nodal-kubeadm
 
 check: ## run lint, unit tests, scripts and 1,000 seeds: no root, no containers, under 3 minutes
@@ -102,6 +103,7 @@ chaos: setup-tests ## kill agent, runtime and API server at random moments, ROUN
 
 planes: setup-tests bundle ## run the tests of a node in a cluster on other control planes, PLANES="1.35 1.37"; build them first
 	@test/cluster/parts/build.sh
+	@test/cluster/parts/addons.sh
 	for minor in $(PLANES); do test/cluster/planes.sh $$minor || exit 1; done
 
 soak: setup-tests bundle ## let a year's pods come and go, and print by how much each figure grows; about an hour

@@ -15,6 +15,7 @@ test/phase.sh "the dashboard's unit tests" web/build.sh test || exit 1
 test/phase.sh "build the container runtime" host/runtime/bundle/build.sh || exit 1
 test/phase.sh "build a control plane to join" test/cluster/parts/build.sh || exit 1
 test/phase.sh "build upstream's kubelet to swap with" test/cluster/parts/peer.sh || exit 1
+if [ "${1:-}" = all ]; then test/phase.sh "build the addons of kubeadm" test/cluster/parts/addons.sh || exit 1; fi
 test/phase.sh "build the leak check" go build -o .cache/leaks ./test/rig/leaks || exit 1
 test/phase.sh "build the test images' program" \
   env CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o "$NODAL_PROBE" ./test/rig/testimage || exit 1

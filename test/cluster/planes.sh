@@ -1,6 +1,7 @@
 #!/bin/bash
 # Runs the tests of a node in a cluster on the control plane of another minor version: planes.sh 1.35. They are the journey
-# through kubectl, and those in which the API server has a part: joining, rights, certificates, devices and volumes.
+# through kubectl, and those in which the API server has a part: joining, rights, certificates, devices and volumes. Then
+# the kubeadm of that version makes a cluster.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 tests='NodeJoins|KubeletJoins|NodeAsks|ClusterIssues|BootstrapToken|CloudController|ClusterAuthorizes|GoDownByKubectl|DevicesOfTheirClaims|ControllerAttaches|Outages'
@@ -10,4 +11,6 @@ for word in ${tests//|/ }; do
   grep -q "$word" <<<"$names" || { echo "planes: no test has $word in its name" >&2; exit 1; }
 done
 test/cluster/parts/minor.sh "$1"
-NODAL_PLANE=$1 NODAL_REQUIRE_ROOT=1 go test -count=1 -short -timeout 1h -parallel 3 -run "$tests" ./test/cluster
+export NODAL_PLANE=$1 NODAL_REQUIRE_ROOT=1
+go test -count=1 -short -timeout 1h -parallel 3 -run "$tests" ./test/cluster
+go test -count=1 -short -timeout 15m ./test/kubeadm

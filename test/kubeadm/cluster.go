@@ -9,9 +9,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/version"
+
+	"nodal/node"
 	"nodal/test/machine"
 )
 
@@ -23,9 +27,11 @@ const (
 	socket   = "/run/nodal/node.sock"
 )
 
-// ignored lists checks of kubeadm that do not concern its cluster: it has the version of the control plane, which may be
-// older than the kubelet's API, and it is against cgroups of version 1.
-const ignored = "KubeletVersion,SystemVerification"
+// The programs of the addons, in the parts and in names of images.
+const (
+	proxy = "kube-proxy"
+	dns   = "coredns"
+)
 
 //go:embed systemctl.sh
 var systemctl string
@@ -46,7 +52,9 @@ type Cluster struct {
 	Config
 	First, Second *machine.Machine
 
-	version string // of kubeadm
+	version string   // of kubeadm
+	addons  []string // references of images that each node needs
+	foreign bool     // the second node's runtime is Debian's containerd, whose network the kubelet only tells of its subnet
 }
 
 // Start starts two machines, and on each the kubelet's runtime with the images that nodes need. After an error, Stop ends
@@ -78,8 +86,10 @@ func (c *Cluster) machine(name string) (*machine.Machine, error) {
 		return nil, err
 	}
 	hosts := fmt.Sprintf("127.0.0.1 localhost\n%s.1 node-a\n%s.2 node-b\n", network, network)
+	// Nothing answers there. CoreDNS refuses to ask itself.
+	resolver := fmt.Sprintf("nameserver %s.1\n", network)
 	err = errors.Join(
-		m.Write("/etc/hosts", hosts, 0o644), m.Write("/etc/resolv.conf", "nameserver 127.0.0.1\n", 0o644),
+		m.Write("/etc/hosts", hosts, 0o644), m.Write("/etc/resolv.conf", resolver, 0o644),
 		m.Write("/usr/local/bin/systemctl", systemctl, 0o755),
 	)
 	return m, err
@@ -106,24 +116,44 @@ func (c *Cluster) Init(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := c.prepare(ctx, c.First, strings.Fields(listed)); err != nil {
+	images := strings.Fields(listed)
+	c.addons = slices.DeleteFunc(slices.Clone(images), func(image string) bool {
+		return !strings.Contains(image, "/"+proxy+":") && !strings.Contains(image, "/"+dns+":")
+	})
+	if err := c.prepare(ctx, c.First, images); err != nil {
 		return err
 	}
-	_, err = c.First.Run(ctx, "kubeadm", "init", "--config", "/root/init.yaml", "--ignore-preflight-errors", ignored)
+	_, err = c.First.Run(ctx, append([]string{"kubeadm", "init", "--config", "/root/init.yaml"}, c.ignoring()...)...)
 	return err
+}
+
+// ignoring has kubeadm ignore what it has against any kubelet here: it is against cgroups of version 1, and a control
+// plane must not be older than the kubelet's API.
+func (c *Cluster) ignoring() (args []string) {
+	if _, err := os.Stat("/sys/fs/cgroup/cgroup.controllers"); err != nil {
+		args = append(args, "--ignore-preflight-errors=SystemVerification")
+	}
+	if version.MustParseSemantic(c.version).Minor() < version.MustParseSemantic(node.KubernetesVersion).Minor() {
+		args = append(args, "--ignore-preflight-errors=KubeletVersion")
+	}
+	return args
 }
 
 // Join has the second machine join by a token. It returns when its kubelet has a certificate of the cluster.
 func (c *Cluster) Join(ctx context.Context) error {
-	if err := c.prepare(ctx, c.Second, nil); err != nil {
+	if err := c.prepare(ctx, c.Second, c.addons); err != nil {
 		return err
 	}
+	return c.join(ctx, criLink)
+}
+
+// join has the second machine join with the runtime at a socket.
+func (c *Cluster) join(ctx context.Context, socket string) error {
 	said, err := c.First.Run(ctx, "kubeadm", "token", "create", "--print-join-command")
 	if err != nil {
 		return err
 	}
-	join := append(strings.Fields(said), "--cri-socket", criLink, "--ignore-preflight-errors", ignored)
-	_, err = c.Second.Run(ctx, join...)
+	_, err = c.Second.Run(ctx, slices.Concat(strings.Fields(said), []string{"--cri-socket", socket}, c.ignoring())...)
 	return err
 }
 
@@ -163,6 +193,9 @@ func (c *Cluster) subnet(ctx context.Context, m *machine.Machine) (string, error
 	for {
 		given, err := c.Kubectl(ctx, "get", "node", m.Name, "-o", "jsonpath={.spec.podCIDR}").Output()
 		if err == nil && len(given) > 0 {
+			if c.foreign && m == c.Second {
+				return string(given), nil
+			}
 			used, err := subnetsOf(ctx, m)
 			if err == nil && len(used) > 0 && used[0] == string(given) {
 				return used[0], nil

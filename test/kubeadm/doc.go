@@ -9,7 +9,8 @@
 //	c.Stop()
 //
 // On each machine runs the kubelet with its built-in runtime. The images of the control plane are made of the programs
-// that test/cluster/parts builds, so there is no registry. kube-proxy and CoreDNS are left out.
+// that test/cluster/parts builds, and so are those of kube-proxy and CoreDNS: there is no registry. The second machine
+// can have Debian's containerd instead (foreign.go).
 //
 // Start reading at cluster.go; systemctl.sh stands in for systemd.
 package kubeadm

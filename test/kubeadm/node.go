@@ -19,7 +19,7 @@ import (
 
 // prepare starts a machine's kubelet alone, so that kubeadm finds its runtime, imports the images of a node into it, and
 // ends the kubelet again. The runtime goes on.
-func (c *Cluster) prepare(ctx context.Context, m *machine.Machine, controlPlane []string) error {
+func (c *Cluster) prepare(ctx context.Context, m *machine.Machine, images []string) error {
 	if _, err := m.Run(ctx, "systemctl", "start", "kubelet"); err != nil {
 		return err
 	}
@@ -29,9 +29,8 @@ func (c *Cluster) prepare(ctx context.Context, m *machine.Machine, controlPlane 
 	if err := load(ctx, m, func(w io.Writer) error { return rig.Save(w, "busybox") }); err != nil {
 		return err
 	}
-	for program, names := range programs(controlPlane) {
-		err := load(ctx, m, func(w io.Writer) error { return rig.SaveProgram(w, filepath.Join(c.Parts, program), names) })
-		if err != nil {
+	for program, names := range programs(images) {
+		if err := load(ctx, m, func(w io.Writer) error { return c.save(w, program, names) }); err != nil {
 			return err
 		}
 	}
@@ -39,17 +38,27 @@ func (c *Cluster) prepare(ctx context.Context, m *machine.Machine, controlPlane 
 	return err
 }
 
-// programs returns the names of programs in images of the control plane, by the references of the images, for each
-// program of the parts.
+// save writes the images of a program of the parts.
+func (c *Cluster) save(w io.Writer, program string, names map[string]string) error {
+	var tools []string
+	if program == proxy {
+		tools = []string{"iptables", "iptables-save", "iptables-restore", "ip6tables", "ip6tables-save", "ip6tables-restore"}
+	}
+	return rig.SaveProgram(w, filepath.Join(c.Parts, program), names, tools...)
+}
+
+// programs returns the names of programs in images of the control plane and its addons, by the references of the images,
+// for each program of the parts.
 func programs(images []string) map[string]map[string]string {
 	found := map[string]map[string]string{}
 	for _, reference := range images {
 		name, _, _ := strings.Cut(path.Base(reference), ":")
 		program := map[string]string{
 			"kube-apiserver": "kubernetes", "kube-controller-manager": "kubernetes", "kube-scheduler": "kubernetes", "etcd": "etcd",
+			proxy: proxy, dns: dns,
 		}[name]
 		switch {
-		case program == "": // an addon's, or the pause image, which the runtime has
+		case program == "": // the pause image, which the runtime has
 		case found[program] == nil:
 			found[program] = map[string]string{reference: name}
 		default:

@@ -53,13 +53,14 @@ func Snapshot() Machine {
 func Leaks(before Machine) []string {
 	var found []string
 	eventually(20*time.Second, func() bool {
-		found = leaks(before)
+		found = Left(before)
 		return len(found) == 0
 	})
 	return found
 }
 
-func leaks(before Machine) []string {
+// Left lists what there is now beyond what there was before, at once.
+func Left(before Machine) []string {
 	var found []string
 	for _, p := range processes() {
 		if !slices.Contains(before.Processes, processKey(p)) && fromTests(p) {

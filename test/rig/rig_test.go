@@ -102,7 +102,7 @@ func TestLeaksNamesWhatAppeared(t *testing.T) {
 	if err := os.WriteFile(name, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got := strings.Join(leaks(before), "\n")
+	got := strings.Join(Left(before), "\n")
 	if err := os.Remove(name); err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestLeaksNamesAProcessWithTheMarkOfThisRun(t *testing.T) {
 	}
 	want, got := fmt.Sprintf("process %d (sleep 60)", cmd.Process.Pid), ""
 	found := eventually(10*time.Second, func() bool { // the process has its name a little after its start
-		got = strings.Join(leaks(before), "\n")
+		got = strings.Join(Left(before), "\n")
 		return strings.Contains(got, want)
 	})
 	cmd.Process.Kill()
