@@ -100,6 +100,9 @@ const (
 	FailedKill          = "FailedKillPod"
 )
 
+// RunContainerError is Kubernetes' word for a container that the runtime does not start.
+const RunContainerError = "RunContainerError"
+
 // NetworkNotReady is Kubernetes' word for a pod that waits for the runtime to have a
 // network.
 const NetworkNotReady = "NetworkNotReady"

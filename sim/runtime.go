@@ -167,14 +167,14 @@ func (m *Machine) startContainer(a node.StartContainer) error {
 	c := m.container(a.ID)
 	switch {
 	case c == nil:
-		return refused("RunContainerError", "container %s is not there", a.ID)
+		return refused(node.RunContainerError, "container %s is not there", a.ID)
 	case c.state != node.ContainerCreated:
-		return refused("RunContainerError", "container %s is %s", a.ID, c.state)
+		return refused(node.RunContainerError, "container %s is %s", a.ID, c.state)
 	case !c.sandbox.ready:
-		return refused("RunContainerError", "the sandbox of container %s is not ready", a.ID)
+		return refused(node.RunContainerError, "the sandbox of container %s is not ready", a.ID)
 	case scriptOf(c.image).broken:
 		m.failStart(c, 128, "StartError")
-		return refused("RunContainerError", "container %s has no such program", a.ID)
+		return refused(node.RunContainerError, "container %s has no such program", a.ID)
 	}
 	m.begin(c)
 	return nil

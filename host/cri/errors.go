@@ -20,7 +20,7 @@ const (
 	reasonRemoveSandbox    = "RemovePodSandboxError"
 	reasonContainerConfig  = "CreateContainerConfigError"
 	reasonCreateContainer  = "CreateContainerError"
-	reasonStartContainer   = "RunContainerError"
+	reasonStartContainer   = node.RunContainerError
 	reasonInspectContainer = "InspectContainerError"
 	reasonStopContainer    = "KillContainerError"
 	reasonRemoveContainer  = "RemoveContainerError"

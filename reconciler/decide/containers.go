@@ -59,7 +59,7 @@ func (v *View) drive(p *Plan, c *corev1.Container) {
 		v.begin(p, c)
 	case v.unheard && run.Alive() && life.Outdated(run, c):
 		p.why("container " + c.Name + " runs another version, and its source has not said yet which one it wants")
-	case run.State == node.ContainerCreated && run.SandboxID == v.sandbox.ID && !life.Outdated(run, c):
+	case run.State == node.ContainerCreated && run.SandboxID == v.sandbox.ID && !life.Outdated(run, c) && !v.stuck(run):
 		p.try(v, node.StartContainer{Container: c.Name, ID: run.ID})
 	case run.State == node.ContainerCreated:
 		p.try(v, remove(run))
@@ -77,6 +77,16 @@ func (v *View) drive(p *Plan, c *corev1.Container) {
 	case run.State == node.ContainerExited && run.Inspected:
 		v.restart(p, c, run)
 	}
+}
+
+// triedEnough is how often a runtime may refuse to start a container that it keeps as created.
+const triedEnough = 3
+
+// stuck reports whether a container cannot be started any more. One whose start failed on a full disk has lost its pipes
+// to the runtime, and has to be made anew.
+func (v *View) stuck(run *node.Container) bool {
+	fault := v.got.Faults[node.ContainerTarget(run.Name)]
+	return fault.Reason == node.RunContainerError && fault.Count >= triedEnough
 }
 
 // grace returns the time for the pod's containers to end.

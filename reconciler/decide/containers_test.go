@@ -19,6 +19,11 @@ func TestContainers(t *testing.T) {
 			s.got.Lost = pod(always, ready, exited(name, 137, attempt(n))).got.Containers
 		}
 	}
+	inVain := func(times int32) option {
+		return func(s *scene) {
+			s.got.Faults[node.ContainerTarget("app")] = node.Fault{Reason: node.RunContainerError, Count: times}
+		}
+	}
 	testStep(t, containers, []stepCase{
 		{"nothing begins without a sandbox", pod(always, pulled), ""},
 		{"nothing begins without its image", pod(always, ready), ""},
@@ -29,6 +34,8 @@ func TestContainers(t *testing.T) {
 		{"one that was created for a lost sandbox is removed", pod(always, ready, created("app"), func(s *scene) {
 			s.got.Sandboxes[0].ID = "s9"
 		}), "remove app app-0"},
+		{"one that does not start is started again", pod(always, ready, created("app"), inVain(triedEnough-1)), "start app app-0"},
+		{"one that does not start time and again is removed", pod(always, ready, created("app"), inVain(triedEnough)), "remove app app-0"},
 		{"one that was created from another image is removed", pod(always, ready, created("app"), newImage), "remove app app-0"},
 		{"one that was started is looked at", pod(always, ready, run("app", node.ContainerRunning, fresh)), "inspect app app-0"},
 		{"one that runs is left alone", pod(always, ready, running("app")), ""},
