@@ -62,7 +62,7 @@ func (in Intake) endObject(tx *store.Tx, ref node.ObjectRef, how metav1.Deletion
 	tx.Reserved()
 	switch {
 	case ref.Kind.Workload():
-		return true, in.endWorkload(tx, old, how, now)
+		return true, in.endWorkload(tx, old, how, now, map[types.UID]bool{})
 	case !ofStorage(ref):
 		tx.DropObject(ref)
 	case old.Meta().DeletionTimestamp == nil:
@@ -79,9 +79,14 @@ func ending(old *node.Object, now time.Time) *node.Object {
 	return marked
 }
 
-// endWorkload ends a workload, with all that belongs to it or without.
-func (in Intake) endWorkload(tx *store.Tx, old *node.Object, how metav1.DeletionPropagation, now time.Time) error {
+// endWorkload ends a workload, with all that belongs to it or without. It passes by those that it has met: owners may stand
+// in a ring.
+func (in Intake) endWorkload(tx *store.Tx, old *node.Object, how metav1.DeletionPropagation, now time.Time, met map[types.UID]bool) error {
 	uid := old.Meta().UID
+	if met[uid] {
+		return nil
+	}
+	met[uid] = true
 	objects, pods := objectsOf(tx, uid), podsOf(tx, uid)
 	if how == metav1.DeletePropagationOrphan {
 		release(tx, uid, objects, pods)
@@ -89,7 +94,7 @@ func (in Intake) endWorkload(tx *store.Tx, old *node.Object, how metav1.Deletion
 		return nil
 	}
 	for _, o := range objects {
-		if err := in.endWorkload(tx, o, how, now); err != nil {
+		if err := in.endWorkload(tx, o, how, now, met); err != nil {
 			return err
 		}
 	}

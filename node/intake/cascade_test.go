@@ -228,6 +228,81 @@ func TestWorkloadsAreHeldToThePolicyOfTheirPoster(t *testing.T) {
 	b.take(mine)
 }
 
+func TestWorkloadsInARingGoTogether(t *testing.T) {
+	for _, how := range []metav1.DeletionPropagation{metav1.DeletePropagationBackground, metav1.DeletePropagationForeground} {
+		b := newBench(t)
+		b.take(replicas())
+		set, _ := b.in.Store.Object(calm)
+		kind, _ := node.KindNamed(string(node.ReplicaSet))
+		other := replicas()
+		other.Object.Meta().Name = "other"
+		other.Object.Meta().OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(set.Value, kind.GroupVersionKind())}
+		b.take(other)
+		made, _ := b.in.Store.Object(other.Object.Ref())
+		ring := replicas()
+		ring.Object.Meta().OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(made.Value, kind.GroupVersionKind())}
+		b.take(ring)
+		if err := b.in.EndObject(ObjectDeletion{Ref: calm, Propagation: how}, b.now); err != nil {
+			t.Error(err)
+		}
+		itself := replicas()
+		itself.Object.Meta().Name = "itself"
+		b.take(itself)
+		set, _ = b.in.Store.Object(itself.Object.Ref())
+		itself = replicas()
+		itself.Object.Meta().Name = "itself"
+		itself.Object.Meta().OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(set.Value, kind.GroupVersionKind())}
+		if _, _, err := b.in.Apply([]Delivery{itself}, b.now); !errors.Is(err, node.ErrInvalid) {
+			t.Errorf("an object that belongs to itself: got %v", err)
+		}
+	}
+}
+
+func TestAWorkloadOfBeforeAPolicyIsScaled(t *testing.T) {
+	b := newBench(t)
+	b.in.Policy = policy.Policy{Posters: map[policy.Poster]policy.Level{policy.Operator: policy.Baseline}}
+	deliver := func(size int32, by policy.Poster, hostPID bool) error {
+		d := replicas()
+		d.Object.Template().Spec.HostNetwork, d.Object.Template().Spec.HostPID = true, hostPID
+		node.As[*appsv1.ReplicaSet](d.Object).Spec.Replicas = new(size)
+		d.By = by
+		_, _, err := b.in.Apply([]Delivery{d}, b.now)
+		return err
+	}
+	if err := deliver(2, policy.Admin, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := deliver(0, policy.Operator, false); err != nil {
+		t.Errorf("its size: %v", err)
+	}
+	if err := deliver(0, policy.Operator, true); !errors.Is(err, node.ErrInvalid) {
+		t.Errorf("its template: %v", err)
+	}
+}
+
+func TestWhatIsCountedOfAJobIsNotForgotten(t *testing.T) {
+	b := newBench(t)
+	deliver := func(notes map[string]string) Delivery {
+		job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "work", Annotations: notes}}
+		job.Spec.Template.Spec.Containers = []corev1.Container{{Name: "main", Image: "a"}}
+		return Delivery{Object: node.NewObject(job)}
+	}
+	d := deliver(nil)
+	b.take(d)
+	ref := d.Object.Ref()
+	if err := b.in.SetStatus(ObjectStatus{Ref: ref, Value: d.Object, Annotations: map[string]string{node.NoteCounted: "u1 u2"}}); err != nil {
+		t.Fatal(err)
+	}
+	b.take(deliver(map[string]string{node.NoteCounted: "u1", "mine": "1"}))
+	if o, _ := b.in.Store.Object(ref); o.Meta().Annotations[node.NoteCounted] != "u1 u2" || o.Meta().Annotations["mine"] != "1" {
+		t.Errorf("got %v", o.Meta().Annotations)
+	}
+	strange := ObjectStatus{Ref: ref, Value: d.Object, Annotations: map[string]string{"no/such/key": "1"}}
+	if err := b.in.SetStatus(strange); !errors.Is(err, node.ErrUnsupported) {
+		t.Errorf("another annotation with a status: %v", err)
+	}
+}
+
 func TestANodeOfAClusterTakesNoWorkloads(t *testing.T) {
 	b := newBench(t)
 	b.in.NoWorkloads = "the node belongs to a cluster"

@@ -1,6 +1,10 @@
 package intake
 
 import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
 	"nodal/node"
 	"nodal/node/store"
 )
@@ -10,7 +14,7 @@ import (
 func (in Intake) keep(tx *store.Tx, pod *node.Pod) {
 	rules := in.offered().Assign
 	if rules != nil {
-		pod.Shares, _ = rules.Pod(pod.Object, preemption{}.held(tx, pod.Key()))
+		pod.Shares, _ = rules.Pod(pod.Object, slices.Concat(preemption{}.held(tx, pod.Key()), in.awaited(tx, pod.UID())))
 	}
 	before, ok := in.Before[pod.UID()]
 	if !ok {
@@ -34,10 +38,10 @@ func (in Intake) heldByRunning(tx *store.Tx, key node.Key) (held []node.Shares) 
 	return held
 }
 
-// awaited returns what pods have that run and have no record yet: their sources have yet to bring them.
-func (in Intake) awaited(tx *store.Tx) (held []node.Shares) {
+// awaited returns what pods other than one have that run and have no record yet: their sources have yet to bring them.
+func (in Intake) awaited(tx *store.Tx, but types.UID) (held []node.Shares) {
 	for uid, before := range in.Before {
-		if _, known := tx.ByUID(uid); !known && in.Store.Runs(uid) {
+		if _, known := tx.ByUID(uid); !known && uid != but && in.Store.Runs(uid) {
 			held = append(held, before.Shares)
 		}
 	}

@@ -39,4 +39,15 @@ func TestNoPodGetsTheCPUsOfOneThatIsYetToCome(t *testing.T) {
 			t.Errorf("%s has %q, want %q", name, got, want)
 		}
 	}
+	b.apply(pod("vital", "a:1", critical, owns("1")))
+	if got := b.shares("vital"); got == "3" {
+		t.Error("a critical pod has the processor of a pod that runs")
+	}
+	unknown := pod("unknown", "a:1", owns("1")) // it runs, and no word of it is left
+	unknown.UID = "other"
+	b.in.Store.Saw(store.Running{web: {"ran": b.now}, node.KeyOf(unknown): {"other": b.now}})
+	b.apply(unknown)
+	if got := b.shares("unknown"); got == "3" {
+		t.Error("a pod that runs has the processor of another one that runs")
+	}
 }

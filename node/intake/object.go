@@ -60,7 +60,7 @@ func (in Intake) applyObject(tx *store.Tx, d Delivery, now time.Time) (Outcome, 
 	if err := permitted(d, old, outcome.Changes); err != nil {
 		return Outcome{}, err
 	}
-	if wrong := in.beyond(d, Updated); len(wrong) > 0 {
+	if wrong := in.beyond(d, Updated); len(wrong) > 0 && !keepsTemplate(d, old) {
 		return Outcome{}, refusal(d, wrong)
 	}
 	counted(next, outcome.Changes)

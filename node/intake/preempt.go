@@ -38,12 +38,13 @@ func (p preemption) has(key node.Key) bool {
 // critical pod gets what the pods hold that end already, and waits for them.
 func (in Intake) assign(tx *store.Tx, pod *node.Pod, p *preemption) (node.Shares, *node.Refusal) {
 	rules := in.offered().Assign
-	shares, refusal := rules.Pod(pod.Object, slices.Concat(p.held(tx, pod.Key()), in.awaited(tx)))
+	awaited := in.awaited(tx, pod.UID())
+	shares, refusal := rules.Pod(pod.Object, slices.Concat(p.held(tx, pod.Key()), awaited))
 	if refusal == nil || !admit.Critical(pod) {
 		return shares, refusal
 	}
 	try := func(chosen []admit.Rival) bool {
-		got, none := rules.Pod(pod.Object, preemption{chosen: chosen}.held(tx, pod.Key()))
+		got, none := rules.Pod(pod.Object, slices.Concat(preemption{chosen: chosen}.held(tx, pod.Key()), awaited))
 		if none == nil {
 			shares, p.chosen = got, chosen
 		}

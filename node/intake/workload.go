@@ -30,10 +30,16 @@ func (in Intake) permittedWorkload(tx *store.Tx, d Delivery, old *node.Object) (
 	if err := in.owned(tx, d, d.Object.Meta()); err != nil {
 		return nil, err
 	}
+	if owner := node.Owner(d.Object.Meta()); old != nil && owner != nil && owner.UID == old.Meta().UID {
+		return nil, invalid(d, "metadata.ownerReferences", "is the object itself")
+	}
 	if old != nil {
 		if field := changedForGood(old, continued(old, d.Object)); field != "" {
 			return nil, invalid(d, field, "field is immutable")
 		}
+	}
+	if keepsTemplate(d, old) {
+		return nil, nil
 	}
 	warnings, refused := capability.Check(sample(d.Object))
 	if len(refused) > 0 {
@@ -43,6 +49,12 @@ func (in Intake) permittedWorkload(tx *store.Tx, d Delivery, old *node.Object) (
 		warnings[i] = templateField + warnings[i]
 	}
 	return warnings, nil
+}
+
+// keepsTemplate reports whether a delivery changes nothing of the pods that a workload stands for. Then its template is not
+// judged again: what the node has allowed before can be scaled, and be scaled down.
+func keepsTemplate(d Delivery, old *node.Object) bool {
+	return old != nil && old.Template() != nil && apiequality.Semantic.DeepEqual(old.Template(), continued(old, d.Object).Template())
 }
 
 const templateField = "spec.template."
@@ -141,8 +153,9 @@ func continueWorkload(old, next *node.Object) {
 	next.Meta().Generation = old.Meta().Generation
 	notes := map[string]string{}
 	for _, key := range node.WorkloadNotes {
-		if _, has := next.Meta().Annotations[key]; !has && old.Meta().Annotations[key] != "" {
-			notes[key] = old.Meta().Annotations[key]
+		note := old.Meta().Annotations[key]
+		if _, has := next.Meta().Annotations[key]; key == node.NoteCounted || !has && note != "" {
+			notes[key] = note // an old list of what is counted would have it counted again
 		}
 	}
 	annotate(next.Meta(), notes)
@@ -201,6 +214,11 @@ func (in Intake) SetStatus(s ObjectStatus) error {
 			return fmt.Errorf("%s: %w", s.Ref, node.ErrNotFound)
 		case s.UID != "" && s.UID != old.Meta().UID:
 			return fmt.Errorf("%s has uid %s, not %s: %w", s.Ref, old.Meta().UID, s.UID, node.ErrConflict)
+		}
+		for key := range s.Annotations {
+			if !slices.Contains(node.WorkloadNotes, key) {
+				return fmt.Errorf("annotation %s is not set with a status: %w", key, node.ErrUnsupported)
+			}
 		}
 		next := old.Clone()
 		next.TakeStatus(s.Value)
