@@ -13,6 +13,7 @@ import (
 // fold returns the observation with the effect of a successful action in it.
 func fold(old *node.Observed, uid types.UID, o Outcome) *node.Observed {
 	got := old.Clone()
+	before := got.Faults[o.Action.Target()]
 	delete(got.Faults, o.Action.Target())
 	switch a := o.Action.(type) {
 	case node.SetUp:
@@ -42,6 +43,9 @@ func fold(old *node.Observed, uid types.UID, o Outcome) *node.Observed {
 	case node.ReadyDevices:
 		setReadied(got, a)
 	case node.CreateContainer:
+		if before.Reason == node.RunContainerError { // the pauses go on growing until a start succeeds
+			got.Faults = withFault(got.Faults, a.Target(), before)
+		}
 		got.Containers = slices.Insert(got.Containers, 0, node.Container{
 			ID: o.Result.ID, SandboxID: a.SandboxID, UID: uid, Name: a.Container, Attempt: a.Attempt,
 			State: node.ContainerCreated, CreatedAt: o.Result.At, Hash: a.Hash,

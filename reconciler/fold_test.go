@@ -37,3 +37,17 @@ func TestAStartWithoutAnswerUsesUpWhatItsDevicesWereReadyFor(t *testing.T) {
 		t.Errorf("ready are %v, want only those of the other container", got.Readied)
 	}
 }
+
+func TestPausesGrowOnUntilAContainerStarts(t *testing.T) {
+	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	create, start := node.CreateContainer{Container: "main"}, node.StartContainer{Container: "main", ID: "c1"}
+	refused := Outcome{Action: start, Now: now, Err: &node.Failure{Reason: node.RunContainerError, Err: errors.New("no pipes")}}
+	made := Outcome{Action: create, Now: now, Result: node.Result{ID: "c1"}}
+	got := fold(fail(fail(&node.Observed{}, refused), refused), "u1", made)
+	if got = fail(got, refused); got.Faults[start.Target()].Count != 3 {
+		t.Errorf("the faults are %+v, want those of the container before it counted", got.Faults)
+	}
+	if got = fold(got, "u1", Outcome{Action: start, Now: now}); len(got.Faults) != 0 {
+		t.Errorf("the faults are %+v, want none of one that runs", got.Faults)
+	}
+}

@@ -86,7 +86,7 @@ const triedEnough = 3
 // to the runtime, and has to be made anew.
 func (v *View) stuck(run *node.Container) bool {
 	fault := v.got.Faults[node.ContainerTarget(run.Name)]
-	return fault.Reason == node.RunContainerError && fault.Count >= triedEnough
+	return fault.Reason == node.RunContainerError && fault.Count >= triedEnough && fault.At.After(run.CreatedAt)
 }
 
 // grace returns the time for the pod's containers to end.

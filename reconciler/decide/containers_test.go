@@ -21,9 +21,10 @@ func TestContainers(t *testing.T) {
 	}
 	inVain := func(times int32) option {
 		return func(s *scene) {
-			s.got.Faults[node.ContainerTarget("app")] = node.Fault{Reason: node.RunContainerError, Count: times}
+			s.got.Faults[node.ContainerTarget("app")] = node.Fault{Reason: node.RunContainerError, Count: times, At: ago(1)}
 		}
 	}
+	anew := func(s *scene) { s.got.Containers[0].CreatedAt = ago(0) }
 	testStep(t, containers, []stepCase{
 		{"nothing begins without a sandbox", pod(always, pulled), ""},
 		{"nothing begins without its image", pod(always, ready), ""},
@@ -36,6 +37,7 @@ func TestContainers(t *testing.T) {
 		}), "remove app app-0"},
 		{"one that does not start is started again", pod(always, ready, created("app"), inVain(triedEnough-1)), "start app app-0"},
 		{"one that does not start time and again is removed", pod(always, ready, created("app"), inVain(triedEnough)), "remove app app-0"},
+		{"the one that is made in its place is started", pod(always, ready, created("app"), inVain(triedEnough), anew), "start app app-0"},
 		{"one that was created from another image is removed", pod(always, ready, created("app"), newImage), "remove app app-0"},
 		{"one that was started is looked at", pod(always, ready, run("app", node.ContainerRunning, fresh)), "inspect app app-0"},
 		{"one that runs is left alone", pod(always, ready, running("app")), ""},
