@@ -79,11 +79,11 @@ func (v *View) drive(p *Plan, c *corev1.Container) {
 	}
 }
 
-// triedEnough is how often a runtime may refuse to start a container that it keeps as created.
+// triedEnough counts the refusals after which a container that stays created is made again.
 const triedEnough = 3
 
 // stuck reports whether a container cannot be started any more. One whose start failed on a full disk has lost its pipes
-// to the runtime, and has to be made anew.
+// to the runtime, and no later start succeeds.
 func (v *View) stuck(run *node.Container) bool {
 	fault := v.got.Faults[node.ContainerTarget(run.Name)]
 	return fault.Reason == node.RunContainerError && fault.Count >= triedEnough && fault.At.After(run.CreatedAt)

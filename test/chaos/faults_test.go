@@ -41,7 +41,7 @@ func TestEvidenceNamesTheBrokenRule(t *testing.T) {
 		{"a program that was cut", func(e *evidence) { second(e); e.runs = []span{{at(10), at(12)}, {began: at(13)}} }, ""},
 		{"a program that was cut and started again as the same attempt", func(e *evidence) { e.runs = []span{{at(10), at(12)}, {began: at(13)}} }, ""},
 		{"a program that ended before the strike", func(e *evidence) { second(e); e.runs = []span{{at(8), at(10)}, {began: at(13)}} }, "no strike cut it"},
-		{"a program that ended long after the strike", func(e *evidence) { second(e); e.runs = []span{{at(11), at(30)}, {began: at(31)}} }, "no strike cut it"},
+		{"a program that ended long after the strike", func(e *evidence) { second(e); e.runs = []span{{at(11), at(11).Add(2 * afterStrike)}, {began: at(99)}} }, "no strike cut it"},
 		{"the same container as before the strike", func(e *evidence) { e.before = "c0" }, ""},
 		{"another container than before the strike", func(e *evidence) { second(e); e.before = "c0" }, "ran before a strike"},
 		{"a run that ended and was followed", func(e *evidence) { second(e); e.attempts[0] = exited(0, 1) }, "attempt 0 ran and ended"},
