@@ -7,12 +7,13 @@ import (
 	"nodal/node"
 )
 
-// ClaimsStay is the time for which a claim stays that its source no longer has. With the claim go the files of its volume,
-// while a file that brings it may be away for a moment only: when files are exchanged, or before a disk is mounted.
+// ClaimsStay is the time for which a claim or a volume stays that its source no longer has. With the claim go the files of
+// its volume, and a volume that begins to go never comes back, while a file that brings them may be away for a moment only:
+// when files are exchanged, or before a disk is mounted.
 const ClaimsStay = 10 * time.Minute
 
-// Missing keeps since when a source no longer has claims. The next agent counts from its own start. It is for one
-// goroutine; nil lets a claim go at once.
+// Missing keeps since when a source no longer has claims and volumes. The next agent counts from its own start. It is for
+// one goroutine; nil lets them go at once.
 type Missing struct{ since map[node.ObjectRef]time.Time }
 
 // found forgets what is there again.
@@ -29,7 +30,7 @@ func (m *Missing) found(delivered map[place]bool) {
 
 // stays returns nil if an object that is missing may go now, and else says when.
 func (m *Missing) stays(ref node.ObjectRef, now time.Time) error {
-	if m == nil || ref.Kind != node.PersistentVolumeClaim {
+	if m == nil || !ofStorage(ref) {
 		return nil
 	}
 	since, known := m.since[ref]
@@ -44,6 +45,10 @@ func (m *Missing) stays(ref node.ObjectRef, now time.Time) error {
 		delete(m.since, ref)
 		return nil
 	}
-	return fmt.Errorf("%s is not in it any more, and goes with its data at %s unless it is back: %w",
-		ref, since.Add(ClaimsStay).UTC().Format(time.RFC3339), node.ErrConflict)
+	goes := "goes"
+	if ref.Kind == node.PersistentVolumeClaim {
+		goes = "goes with its data"
+	}
+	return fmt.Errorf("%s is not in it any more, and %s at %s unless it is back: %w",
+		ref, goes, since.Add(ClaimsStay).UTC().Format(time.RFC3339), node.ErrConflict)
 }

@@ -12,8 +12,8 @@ import (
 
 // Sync makes the source's pods and objects those that it now delivers. Each is applied on its own, objects before the pods
 // that may need them, and those that the source no longer has are deleted. What came from the origins in keep, which could
-// not be read, stays, and a claim stays for some time (Missing). Errors come back by origin; what they concern stays as it
-// was.
+// not be read, stays, and claims and volumes stay for some time (Missing). Errors come back by origin; what they concern
+// stays as it was.
 func (in Intake) Sync(deliveries []Delivery, keep map[string]bool, now time.Time) map[string]error {
 	wrong := problems{}
 	in.prune(deliveries, keep, wrong, now)

@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"nodal/node"
 	"nodal/node/storage"
@@ -238,6 +239,40 @@ func TestAClaimThatIsMissingStaysForAWhile(t *testing.T) {
 	}
 	if err := sync(2*ClaimsStay + time.Second); err != nil || !gone() {
 		t.Errorf("the claim is %s after that, error %v; want it to go", b.claim(), err)
+	}
+}
+
+// Once a volume begins to go, its file cannot bring it back while a claim is bound to it.
+func TestAVolumeThatIsMissingStaysForAWhile(t *testing.T) {
+	b := newBench(t)
+	b.in.Storage = storage.Keeper{Dir: "/volumes", NewUID: b.in.NewUID}
+	file := b.as(node.SourceFile)
+	file.in.Missing = &Missing{}
+	made := &corev1.PersistentVolume{}
+	made.Name = "disk"
+	made.Spec.Capacity = corev1.ResourceList{"storage": resource.MustParse("1Gi")}
+	made.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
+	made.Spec.PersistentVolumeReclaimPolicy = corev1.PersistentVolumeReclaimRetain
+	made.Spec.Local = &corev1.LocalVolumeSource{Path: "/disks/a"}
+	claim := newClaim()
+	claim.Claim().Spec.VolumeName, claim.Claim().Spec.StorageClassName = "disk", new("")
+	claim.Claim().Spec.AccessModes = made.Spec.AccessModes
+	disk, data := Delivery{Object: node.NewObject(made), Origin: "f"}, Delivery{Object: claim, Origin: "g"}
+	sync := func(after time.Duration, deliveries ...Delivery) error {
+		return file.in.Sync(deliveries, nil, b.now.Add(after))["f"]
+	}
+	if err := sync(0, disk, data); err != nil || b.claim() != "Bound" {
+		t.Fatalf("the claim is %s, error %v; want it bound", b.claim(), err)
+	}
+	if err := sync(time.Second, data); !errors.Is(err, node.ErrConflict) || strings.Contains(err.Error(), "with its data") {
+		t.Errorf("error = %v, want when the volume goes, and nothing of its data", err)
+	}
+	if err := sync(2*time.Second, disk, data); err != nil {
+		t.Errorf("error = %v once the file of the volume is back", err)
+	}
+	err := errors.Join(sync(3*time.Second, data), sync(3*time.Second+ClaimsStay, data))
+	if held, _ := b.in.Store.Object(disk.Object.Ref()); held == nil || held.Meta().DeletionTimestamp == nil {
+		t.Errorf("the volume is %v after that time, error %v; want it to go", held, err)
 	}
 }
 
