@@ -28,10 +28,23 @@ func (m *Missing) found(delivered map[place]bool) {
 	}
 }
 
-// stays returns nil if an object that is missing may go now, and else says when.
-func (m *Missing) stays(ref node.ObjectRef, now time.Time) error {
+// Forget has all that is missing stay for the whole time anew: while its source cannot be read whole, what cannot be read
+// may hold it.
+func (m *Missing) Forget() {
+	if m != nil {
+		clear(m.since)
+	}
+}
+
+// stays returns nil if an object that is missing from its source, which was read whole or not, may go now, and else says
+// when.
+func (m *Missing) stays(ref node.ObjectRef, whole bool, now time.Time) error {
 	if m == nil || !ofStorage(ref) {
 		return nil
+	}
+	if !whole {
+		return fmt.Errorf("%s is not in it any more, and stays while something else of the source cannot be read, as that may hold it: %w",
+			ref, node.ErrConflict)
 	}
 	since, known := m.since[ref]
 	if !known {

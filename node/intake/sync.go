@@ -12,8 +12,8 @@ import (
 
 // Sync makes the source's pods and objects those that it now delivers. Each is applied on its own, objects before the pods
 // that may need them, and those that the source no longer has are deleted. What came from the origins in keep, which could
-// not be read, stays, and claims and volumes stay for some time (Missing). Errors come back by origin; what they concern
-// stays as it was.
+// not be read, stays, and claims and volumes stay while there is such an origin and for some time after (Missing). Errors
+// come back by origin; what they concern stays as it was.
 func (in Intake) Sync(deliveries []Delivery, keep map[string]bool, now time.Time) map[string]error {
 	wrong := problems{}
 	in.prune(deliveries, keep, wrong, now)
@@ -49,11 +49,15 @@ func (in Intake) prune(deliveries []Delivery, keep map[string]bool, wrong proble
 		delivered[d.place()] = true
 	}
 	in.Missing.found(delivered)
+	whole := len(keep) == 0
+	if !whole {
+		in.Missing.Forget()
+	}
 	for at, origin := range in.holds() {
 		if delivered[at] || keep[origin] {
 			continue
 		}
-		err := in.Missing.stays(at.ref, now)
+		err := in.Missing.stays(at.ref, whole, now)
 		if err == nil {
 			err = in.end(at, now)
 		}

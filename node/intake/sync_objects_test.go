@@ -276,6 +276,38 @@ func TestAVolumeThatIsMissingStaysForAWhile(t *testing.T) {
 	}
 }
 
+// A file that was renamed and broken in one step may hold the claim that the old name no longer has.
+func TestAClaimThatIsMissingStaysWhileAFileIsBroken(t *testing.T) {
+	b := newBench(t)
+	b.in.Storage = storage.Keeper{Dir: "/volumes", NewUID: b.in.NewUID}
+	file := b.as(node.SourceFile)
+	file.in.Missing = &Missing{}
+	file.in.Sync([]Delivery{{Object: newClaim(), Origin: "f"}}, nil, b.now)
+	for _, step := range []struct {
+		name  string
+		after time.Duration
+		keep  map[string]bool
+		says  string // nothing if it is not told of
+	}{
+		{"it is missing", 0, nil, "goes with its data at"},
+		{"another file is broken", time.Second, map[string]bool{"g": true}, "stays while"},
+		{"the other is broken for long", 2 * ClaimsStay, map[string]bool{"g": true}, "stays while"},
+		{"its own file is broken", 3 * ClaimsStay, map[string]bool{"f": true}, ""},
+		{"no file is broken", 4 * ClaimsStay, nil, "goes with its data at"},
+	} {
+		got := file.in.Sync(nil, step.keep, b.now.Add(step.after))["f"]
+		if (got == nil) != (step.says == "") || got != nil && !strings.Contains(got.Error(), step.says) {
+			t.Errorf("%s: error = %v, want %q", step.name, got, step.says)
+		}
+		if b.claim() == "gone" || b.claim() == "held" {
+			t.Errorf("%s: the claim is %s", step.name, b.claim())
+		}
+	}
+	if file.in.Sync(nil, nil, b.now.Add(5*ClaimsStay)); b.claim() != "gone" {
+		t.Errorf("the claim is %s in the end, want it gone", b.claim())
+	}
+}
+
 // Of what cannot be read it is not known whose it is.
 func TestALockedObjectIsNotPrunedAndLeavesTheSyncUnsure(t *testing.T) {
 	b := newBench(t)
