@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"math/big"
 	"net/http"
@@ -13,8 +14,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"nodal/node"
+	"nodal/node/intake"
 	"nodal/node/store"
 )
 
@@ -155,6 +158,26 @@ func TestAClaimOutlivesItsFileForAWhile(t *testing.T) {
 	if !stays(r) {
 		t.Error("the claim is deleted though its file is back")
 	}
+}
+
+// A source that was away for long, and lacks a claim for a moment when it is back, was not without it all the time.
+func TestAClaimStaysAnewAfterItsSourceWasAway(t *testing.T) {
+	const claim = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\nspec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n"
+	r := newRig(t, node.SourceURL)
+	p := publisher{Sink: r.patient(node.SourceURL), location: "https://a"}
+	start := time.Now()
+	deliver := func(text string, after time.Duration) {
+		t.Helper()
+		p.deliver(collect(p.read("https://a", []byte(text), start)), start.Add(after))
+		o, there := r.Intake.Store.Object(node.ObjectRef{Kind: node.PersistentVolumeClaim, Namespace: "default", Name: "data"})
+		if !there || o.Meta().DeletionTimestamp != nil {
+			t.Fatalf("after %s the claim goes", after)
+		}
+	}
+	deliver(claim+"---\n"+wordsYAML("a", "1"), 0)
+	deliver(wordsYAML("a", "1"), time.Second)
+	p.fail(cannotRead(errors.New("it is down")), start.Add(2*time.Second))
+	deliver(wordsYAML("a", "1"), 2*intake.ClaimsStay)
 }
 
 func TestTwoFilesThatNameOneObject(t *testing.T) {

@@ -109,8 +109,9 @@ func anyPassing(rejected map[string]error) bool {
 }
 
 // fail reports that the source as a whole cannot be read. It is an event when it begins, not
-// at every attempt, whose message may differ by a port number.
+// at every attempt, whose message may differ by a port number. What was missing before is not known to be missing since.
 func (p *publisher) fail(err error, now time.Time) {
+	p.Intake.Missing.Forget()
 	if reason := reasonOf(err); p.down != reason {
 		p.down = reason
 		p.warn(p.location, err, now)
