@@ -139,7 +139,7 @@ func (p *pods) apply(ctx context.Context, s sides) error {
 	if e.applied == "" && want.Status.StartTime != nil { // another kubelet has had it
 		e.learns = time.Now().Add(statusDelay)
 	}
-	e.applied = fingerprint(want)
+	e.applied, e.waits = fingerprint(want), nil
 	p.mu.Unlock()
 	p.noteDelivered(key, want.UID)
 	// A node that got the pod from an earlier process changes nothing now, so its watch would be silent.

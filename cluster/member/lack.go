@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -135,7 +136,7 @@ func (p *pods) explain(ctx context.Context, want *corev1.Pod, have *local, why e
 		patience = authorizes
 	}
 	key := types.NamespacedName{Namespace: want.Namespace, Name: want.Name}
-	if p.waits(key, want.UID) < patience {
+	if p.waits(key, want.UID, lack) < patience {
 		return nil
 	}
 	if p.learnsOf(key, string(want.UID)+" "+lack.Error()) {
@@ -155,15 +156,22 @@ func (p *pods) explain(ctx context.Context, want *corev1.Pod, have *local, why e
 	return p.report(ctx, want, &shown)
 }
 
-// waits returns how long a pod has been waiting since the first call for its UID.
-func (p *pods) waits(key types.NamespacedName, uid types.UID) time.Duration {
+// waits returns how long a pod has been waiting for what it lacks: since the first call, or since the node last took it.
+func (p *pods) waits(key types.NamespacedName, uid types.UID, lack *node.Failure) time.Duration {
+	what := lack.Error()
+	if s, ok := errors.AsType[spoken](lack); ok && apierrors.ReasonForError(lack) == metav1.StatusReasonUnknown {
+		what = s.words // an error of the network may have other words each time
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	e := p.entry(key)
-	if e.waiting != uid {
-		e.waiting, e.waitsSince = uid, time.Now()
+	if e.waiting != uid || e.waits == nil {
+		e.waiting, e.waits = uid, map[string]time.Time{}
 	}
-	return time.Since(e.waitsSince)
+	if e.waits[what].IsZero() {
+		e.waits[what] = time.Now()
+	}
+	return time.Since(e.waits[what])
 }
 
 // learnsOf notes why a pod does not go to the node, and reports whether that is news.

@@ -297,6 +297,41 @@ func TestAPodFollowsItsObjects(t *testing.T) {
 	})
 }
 
+// What a pod lacked before it went to the node says nothing of how long it has to wait later.
+func TestAPodThatTheNodeTookWaitsAnewWhenItLacksSomething(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		claim := node.ObjectRef{Kind: node.PersistentVolumeClaim, Namespace: "default", Name: "files"}
+		pod, warned := object("u1"), 0
+		pod.Status.Phase = corev1.PodRunning // the status of such a pod stays
+		mounted(pod, "data", corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "files"}})
+		o := stocked(pod)
+		p := newPods("n", nil, &willing{}, o, slog.New(slog.DiscardHandler))
+		defer p.queue.ShutDown()
+		p.warn = func(context.Context, *corev1.Pod, string, string) { warned++ }
+		for _, step := range []struct {
+			name  string
+			has   *usage
+			tells int
+		}{
+			{"it lacks its claim", &usage{wrong: absent(claim)}, 0},
+			{"the claim came", &usage{there: true}, 0},
+			{"it lacks the claim again", &usage{wrong: absent(claim)}, 0},
+			{"it lacks it still", &usage{wrong: absent(claim)}, 1},
+			{"it cannot be read", &usage{wrong: errors.New("port 1")}, 1},
+			{"it cannot be read still", &usage{wrong: errors.New("port 2")}, 2},
+		} {
+			o.used[claim] = step.has
+			if err := p.apply(t.Context(), sides{want: pod}); (err == nil) != step.has.there {
+				t.Errorf("%s: got %v", step.name, err)
+			}
+			if warned != step.tells {
+				t.Errorf("%s: %d events, want %d", step.name, warned, step.tells)
+			}
+			time.Sleep(explainAfter)
+		}
+	})
+}
+
 func TestAnEventTellsOfEachReasonOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []string
@@ -318,9 +353,11 @@ func TestAnEventTellsOfEachReasonOnce(t *testing.T) {
 		}
 		explain(pod, unbound)
 		time.Sleep(explainAfter)
-		explain(pod, forbidden, unbound, unbound, errors.New("no reason for users"), unattached, unattached)
+		explain(pod, forbidden, unbound, unbound, errors.New("no reason for users"), unattached)
+		time.Sleep(explainAfter)
+		explain(pod, forbidden, unattached, unattached)
 		time.Sleep(authorizes)
-		explain(other, unattached)
+		explain(other, unattached, forbidden)
 		time.Sleep(authorizes)
 		explain(other, forbidden)
 		want := []string{"u1: not bound", "u1: not attached", "u2: " + forbidden.Error()}

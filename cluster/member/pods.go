@@ -53,8 +53,8 @@ type entry struct {
 	kept      *kept     // of the last status that the cluster has not kept whole
 	explained string    // which pod does not go to the node and why, as an event has said last
 
-	waiting    types.UID // of the pod that has waited before it went to the node
-	waitsSince time.Time
+	waiting types.UID            // of the pod that waits before it goes to the node
+	waits   map[string]time.Time // since when, by what it lacks
 }
 
 // asked holds the grace period with which the node was asked to end a pod.
