@@ -24,12 +24,14 @@ func (s *nodeService) Cordon(_ context.Context, r *nodev1.CordonRequest) (*nodev
 	if slices.ContainsFunc(s.sources.List(), ofCluster) {
 		return nil, fmt.Errorf("cordon: the node belongs to a cluster, which chooses its pods; use kubectl cordon there: %w", node.ErrConflict)
 	}
-	set, err := s.cordon.Set(r.GetReason())
+	var set node.Cordon
+	// A pod that is being taken has seen the node open. A drain that sees the cordon, its own or that of another, lists the
+	// pods next, and has to find it.
+	err := s.store.Try(func(*store.Tx) (err error) {
+		set, err = s.cordon.Set(r.GetReason())
+		return err
+	})
 	if err != nil {
-		return nil, err
-	}
-	// A pod that was being taken has seen the node open. A drain lists the pods next, and has to find it.
-	if err := s.store.Try(func(*store.Tx) error { return nil }); err != nil {
 		return nil, err
 	}
 	return &nodev1.CordonResponse{Cordon: showCordon(set)}, nil

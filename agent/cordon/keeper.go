@@ -30,6 +30,7 @@ type Keeper struct {
 }
 
 // Open reads the cordon of the last agent. A node with a damaged file stays cordoned: its admin may not want pods on it.
+// Neither report nor clock may wait for a transaction of the store, as Set may be called in one.
 func Open(file string, report func(node.Event), clock func() time.Time) (*Keeper, error) {
 	k := &Keeper{file: file, report: report, clock: clock}
 	text, err := os.ReadFile(file)
