@@ -84,7 +84,9 @@ func (r *run) countEnded() {
 	s := &r.next.Status
 	r.counted = map[types.UID]bool{}
 	was := strings.Split(r.of.Annotations[node.NoteCounted], ",")
-	r.done = indexesIn(s.CompletedIndexes)
+	if r.indexed() {
+		r.done = indexesIn(s.CompletedIndexes, r.completions())
+	}
 	for _, p := range r.pods {
 		if !ended(p) {
 			continue
@@ -98,12 +100,13 @@ func (r *run) countEnded() {
 			s.Failed++
 		case !r.indexed():
 			s.Succeeded++
-		default:
-			r.done.add(indexOf(p), int(number(r.of.Spec.Completions, 0)))
+		case r.inRange(p):
+			r.done = append(r.done, span{indexOf(p), indexOf(p)})
 		}
 	}
 	if r.indexed() {
-		s.CompletedIndexes, s.Succeeded = r.done.text(), int32(len(r.done))
+		r.done = joined(r.done)
+		s.CompletedIndexes, s.Succeeded = r.done.text(), int32(r.done.size())
 	}
 }
 
@@ -151,8 +154,13 @@ func (r *run) succeeded() bool {
 	return r.next.Status.Succeeded >= *r.of.Spec.Completions
 }
 
-// fit makes the pods that the job lacks, or ends those that it has too many of.
+// fit makes the pods that the job lacks, or ends those that it has too many of. One whose index the job has no more is ended
+// first: what it does counts for nothing.
 func (r *run) fit() {
+	for _, p := range where(r.active, func(p *corev1.Pod) bool { return !r.inRange(p) }) {
+		r.plan.add(Change{Do: DeletePod, Pod: p})
+	}
+	r.active = where(r.active, r.inRange)
 	wanted := int(number(r.of.Spec.Parallelism, 1))
 	switch completions := r.of.Spec.Completions; {
 	case completions != nil:

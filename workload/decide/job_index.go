@@ -1,8 +1,8 @@
 package decide
 
 import (
+	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,12 +11,17 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// indexes are those of an indexed job that have succeeded.
-type indexes map[int]bool
+// indexes are those of an indexed job that have succeeded, in order, with others between two spans. A job may have billions
+// of them, so they are never listed one by one.
+type indexes []span
 
-// indexesIn reads what text has written, such as 1,3-5,7.
-func indexesIn(text string) indexes {
-	all := indexes{}
+// span is the indexes from the first to the last.
+type span struct{ first, last int }
+
+// indexesIn reads what text has written, such as 1,3-5,7. Anyone who may write a status has written it, so what is no index
+// of a job with so many completions does not count.
+func indexesIn(text string, completions int) indexes {
+	var all indexes
 	for part := range strings.SplitSeq(text, ",") {
 		first, last, found := strings.Cut(part, "-")
 		from, err := strconv.Atoi(first)
@@ -27,34 +32,51 @@ func indexesIn(text string) indexes {
 		if err != nil {
 			continue
 		}
-		for i := from; i <= to; i++ {
-			all[i] = true
+		if one := (span{max(0, from), min(to, completions-1)}); one.first <= one.last {
+			all = append(all, one)
+		}
+	}
+	return joined(all)
+}
+
+// joined puts spans in order, and makes one of those that touch.
+func joined(spans indexes) (all indexes) {
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.first, b.first) })
+	for _, s := range spans {
+		if n := len(all); n > 0 && s.first <= all[n-1].last+1 {
+			all[n-1].last = max(all[n-1].last, s.last)
+		} else {
+			all = append(all, s)
 		}
 	}
 	return all
 }
 
-func (x indexes) add(index, below int) {
-	if index >= 0 && index < below {
-		x[index] = true
+// next returns the first index from this one on that has not succeeded.
+func (x indexes) next(index int) int {
+	for _, s := range x {
+		if s.first <= index && index <= s.last {
+			index = s.last + 1
+		}
 	}
+	return index
+}
+
+func (x indexes) size() (sum int) {
+	for _, s := range x {
+		sum += s.last - s.first + 1
+	}
+	return sum
 }
 
 func (x indexes) text() string {
 	var parts []string
-	sorted := slices.Sorted(maps.Keys(x))
-	for i := 0; i < len(sorted); {
-		j := i
-		for j+1 < len(sorted) && sorted[j+1] == sorted[j]+1 {
-			j++
+	for _, s := range x {
+		if s.first == s.last {
+			parts = append(parts, strconv.Itoa(s.first))
+		} else {
+			parts = append(parts, fmt.Sprintf("%d-%d", s.first, s.last))
 		}
-		switch {
-		case j == i:
-			parts = append(parts, strconv.Itoa(sorted[i]))
-		default:
-			parts = append(parts, fmt.Sprintf("%d-%d", sorted[i], sorted[j]))
-		}
-		i = j + 1
 	}
 	return strings.Join(parts, ",")
 }
@@ -82,12 +104,21 @@ func (r *run) makePods(n int) {
 			busy[indexOf(p)] = true
 		}
 	}
-	for index := 0; index < int(number(r.of.Spec.Completions, 0)) && n > 0; index++ {
-		if !busy[index] && !r.done[index] {
+	for index := r.done.next(0); index < r.completions() && n > 0; index = r.done.next(index + 1) {
+		if !busy[index] {
 			r.makePod(r.of, r.indexedPod(index))
 			n--
 		}
 	}
+}
+
+// completions returns how many indexes an indexed job has.
+func (r *run) completions() int { return int(number(r.of.Spec.Completions, 0)) }
+
+// inRange reports whether a pod of the job has one of its indexes. A job without indexes wants any pod.
+func (r *run) inRange(p *corev1.Pod) bool {
+	index := indexOf(p)
+	return !r.indexed() || index >= 0 && index < r.completions()
 }
 
 const indexVariable = "JOB_COMPLETION_INDEX"

@@ -159,7 +159,7 @@ func TestTheFirstSuccessEndsAJobWithoutCompletions(t *testing.T) {
 
 func TestAnIndexedJobRunsEachIndexUntilItSucceeds(t *testing.T) {
 	s := newSite(t)
-	s.post(jobOf(4, 4, func(spec *batchv1.JobSpec) { spec.CompletionMode = new(batchv1.IndexedCompletion) }))
+	s.post(jobOf(4, 4, indexed))
 	s.settle()
 	for _, p := range s.activePods() {
 		i := indexOf(p)
@@ -184,6 +184,69 @@ func TestAnIndexedJobRunsEachIndexUntilItSucceeds(t *testing.T) {
 	s.endAll(corev1.PodSucceeded)
 	s.settle()
 	if st := s.job().Status; st.CompletedIndexes != "0-3" || !strings.Contains(s.jobConditions(), "Complete=True") {
+		t.Errorf("at the end it is %+v", st)
+	}
+}
+
+func indexed(spec *batchv1.JobSpec) { spec.CompletionMode = new(batchv1.IndexedCompletion) }
+
+func TestIndexesThatAnyoneMayHaveWrittenAreCutAtTheCompletions(t *testing.T) {
+	for _, c := range []struct {
+		text        string
+		completions int
+		want        string
+		size        int
+	}{
+		{"0,2-3", 5, "0,2-3", 3},
+		{"0-3000000000", 4, "0-3", 4},
+		{"0-9223372036854775807", 4, "0-3", 4},
+		{"0-2147483646", 2147483647, "0-2147483646", 2147483647},
+		{"5-9", 5, "", 0},
+		{"3-8,1,2,0-0,x,-4,7-5,99999999999999999999", 8, "0-7", 8},
+		{"1", 0, "", 0},
+	} {
+		if got := indexesIn(c.text, c.completions); got.text() != c.want || got.size() != c.size {
+			t.Errorf("%s of %d is %s, %d of them, want %s", c.text, c.completions, got.text(), got.size(), c.want)
+		}
+	}
+	s := newSite(t)
+	j := jobOf(1, 1)
+	j.Status.CompletedIndexes = "0-9223372036854775807"
+	s.post(j)
+	s.settle()
+	if len(s.activePods()) != 1 {
+		t.Errorf("a job without indexes has %d pods", len(s.activePods()))
+	}
+}
+
+func TestAnIndexedJobThatShrinksNeedsItsOwnIndexes(t *testing.T) {
+	s := newSite(t)
+	s.post(jobOf(10, 10, indexed))
+	s.settle()
+	for _, p := range s.activePods() {
+		if indexOf(p) >= 6 {
+			s.end(p, corev1.PodSucceeded)
+		}
+	}
+	s.settle()
+	s.post(jobOf(5, 3, indexed))
+	s.settle()
+	if got := s.jobConditions(); got != "" {
+		t.Fatalf("the job is %s", got)
+	}
+	for _, p := range s.activePods() {
+		if indexOf(p) >= 5 {
+			t.Errorf("a pod of index %d goes on", indexOf(p))
+		}
+	}
+	if got := len(s.activePods()); got != 3 {
+		t.Errorf("%d pods go on, want 3", got)
+	}
+	for range 2 {
+		s.endAll(corev1.PodSucceeded)
+		s.settle()
+	}
+	if st := s.job().Status; st.CompletedIndexes != "0-4" || st.Succeeded != 5 || !strings.Contains(s.jobConditions(), "Complete=True") {
 		t.Errorf("at the end it is %+v", st)
 	}
 }
