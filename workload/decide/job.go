@@ -97,7 +97,7 @@ func (r *run) countEnded() {
 		}
 		switch {
 		case p.Status.Phase == corev1.PodFailed:
-			s.Failed++
+			s.Failed += count(p.DeletionTimestamp == nil) // what is deleted was stopped, which is no failure of the job
 		case !r.indexed():
 			s.Succeeded++
 		case r.inRange(p):
@@ -200,7 +200,7 @@ func (r *run) pauseAfterFailures() time.Time {
 	}
 	failures := 0
 	for _, p := range r.pods {
-		if at := endedAt(p); p.Status.Phase == corev1.PodFailed && at.After(success) {
+		if at := endedAt(p); p.Status.Phase == corev1.PodFailed && p.DeletionTimestamp == nil && at.After(success) {
 			failures++
 			if at.After(failure) {
 				failure = at

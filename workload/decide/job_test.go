@@ -134,6 +134,9 @@ func TestASuspendedJobHasNoPods(t *testing.T) {
 	if len(s.pods) != 0 || s.job().Status.StartTime != nil || !strings.Contains(s.jobConditions(), "Suspended=True:JobSuspended") {
 		t.Errorf("%d pods with %s", len(s.pods), s.jobConditions())
 	}
+	if n := s.job().Status.Failed; n != 0 {
+		t.Errorf("%d pods have failed", n)
+	}
 	s.post(jobOf(2, 2))
 	s.settle()
 	if len(s.pods) != 2 || !strings.Contains(s.jobConditions(), "Suspended=False") {
@@ -185,6 +188,22 @@ func TestAnIndexedJobRunsEachIndexUntilItSucceeds(t *testing.T) {
 	s.settle()
 	if st := s.job().Status; st.CompletedIndexes != "0-3" || !strings.Contains(s.jobConditions(), "Complete=True") {
 		t.Errorf("at the end it is %+v", st)
+	}
+}
+
+func TestPodsThatAJobHasTooManyOfAreNoFailures(t *testing.T) {
+	s := newSite(t)
+	s.post(jobOf(20, 10))
+	s.settle()
+	s.post(jobOf(20, 1))
+	s.settle()
+	if st := s.job().Status; st.Failed != 0 || st.Active != 1 || len(st.Conditions) != 0 {
+		t.Errorf("the status is %+v", st)
+	}
+	s.endAll(corev1.PodSucceeded)
+	s.settle()
+	if len(s.activePods()) != 1 {
+		t.Error("the next pod waits")
 	}
 }
 

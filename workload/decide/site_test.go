@@ -153,11 +153,15 @@ func (s *site) takeObject(c Change) bool {
 	return true
 }
 
-// live has pods go on: a starting one becomes ready, one that is deleted goes.
+// live has pods go on: a starting one becomes ready, one that is deleted shows for a moment that it was killed, and goes.
 func (s *site) live(p *corev1.Pod) {
 	switch {
-	case p.DeletionTimestamp != nil:
+	case p.DeletionTimestamp != nil && ended(p):
 		delete(s.pods, p.Name)
+		s.revision++
+		return
+	case p.DeletionTimestamp != nil:
+		s.end(p, corev1.PodFailed)
 		return
 	case p.Status.Phase == corev1.PodPending:
 		p.Status.Phase = corev1.PodRunning
