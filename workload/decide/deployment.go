@@ -32,6 +32,7 @@ type rollout struct {
 	sets  []*appsv1.ReplicaSet // oldest first
 	fresh *appsv1.ReplicaSet   // whose template is the deployment's; nil if it is yet to be made
 	made  bool                 // the plan makes the fresh set
+	stuck string               // why no fresh set is made
 	pods  map[types.UID][]*corev1.Pod
 }
 
@@ -154,8 +155,10 @@ func (r *rollout) makeFresh(replicas int) bool {
 		last = max(last, revisionOf(s))
 	}
 	if r.fresh == nil {
-		r.made = true
-		r.plan.add(Change{Do: MakeObject, Value: r.newSet(replicas, last+1)})
+		if made := r.newSet(replicas, last+1); made != nil {
+			r.made = true
+			r.plan.add(Change{Do: MakeObject, Value: made})
+		}
 		return false
 	}
 	next := r.fresh.DeepCopy()
@@ -191,17 +194,35 @@ func (r *rollout) note(s *appsv1.ReplicaSet, revision int64) {
 	s.Annotations = notes
 }
 
-// newSet returns a set for the present template. Its name follows from the template, unless another set has that name.
+// mostTries bounds the sets for one template. A set has a second one beside it only if its own template was changed.
+const mostTries = 3
+
+// newSet returns a set for the present template. Its name follows from the template, unless another set has that name. It is
+// nil if the deployment would not know the set again, or has not known several of them: it would have one more made for ever.
 func (r *rollout) newSet(replicas int, revision int64) *appsv1.ReplicaSet {
 	text, _ := json.Marshal(unmarked(&r.of.Spec.Template)) // it came from JSON
 	mark, name := "", ""
 	for n := 0; ; n++ {
+		if n == mostTries {
+			r.stuck = fmt.Sprintf("There are %d sets of this template already, such as %q, and their templates were changed or they are not selected: delete them", n, name)
+			return nil
+		}
 		mark = word(fmt.Sprintf("%s/%d", text, n), 10)
 		name = r.of.Name + "-" + mark
 		if !slices.ContainsFunc(r.ReplicaSets, func(s *appsv1.ReplicaSet) bool { return s.Namespace == r.of.Namespace && s.Name == name }) {
 			break
 		}
 	}
+	made := r.setNamed(name, mark, replicas)
+	if chosen, err := metav1.LabelSelectorAsSelector(r.of.Spec.Selector); err != nil || !chosen.Matches(labels.Set(made.Labels)) {
+		r.stuck = fmt.Sprintf("The selector does not select the sets of the template: take %s out of it", appsv1.DefaultDeploymentUniqueLabelKey)
+		return nil
+	}
+	r.note(made, revision)
+	return made
+}
+
+func (r *rollout) setNamed(name, mark string, replicas int) *appsv1.ReplicaSet {
 	template, selector := *r.of.Spec.Template.DeepCopy(), r.of.Spec.Selector.DeepCopy()
 	template.Labels = marked(template.Labels, mark)
 	selector.MatchLabels = marked(selector.MatchLabels, mark)
@@ -215,7 +236,6 @@ func (r *rollout) newSet(replicas int, revision int64) *appsv1.ReplicaSet {
 		},
 	}
 	made.SetGroupVersionKind(gvkOf(node.ReplicaSet))
-	r.note(made, revision)
 	return made
 }
 

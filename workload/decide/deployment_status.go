@@ -22,6 +22,7 @@ const (
 	deadlineExceeded = "ProgressDeadlineExceeded"
 	paused           = "DeploymentPaused"
 	resumed          = "DeploymentResumed"
+	notCreated       = "ReplicaSetCreateError"
 )
 
 // counts returns the status of the deployment without its conditions.
@@ -91,12 +92,14 @@ func (r *rollout) setProgressing(s *appsv1.DeploymentStatus) {
 		r.set(s, appsv1.DeploymentProgressing, corev1.ConditionUnknown, paused, "Deployment is paused")
 	case had.Reason == paused:
 		r.set(s, appsv1.DeploymentProgressing, corev1.ConditionUnknown, resumed, "Deployment is resumed")
+	case r.stuck != "":
+		r.set(s, appsv1.DeploymentProgressing, corev1.ConditionFalse, notCreated, r.stuck)
 	case r.complete():
 		yes(newSetAvailable, about+" has successfully progressed.")
 	case done:
 	case r.made:
 		yes(newSetCreated, "Created new replica set")
-	case had.Type == "" || had.Reason == newSetAvailable || r.moved(s):
+	case had.Type == "" || had.Reason == newSetAvailable || had.Reason == notCreated || r.moved(s):
 		yes(setUpdated, about+" is progressing.")
 		touch(s, metav1.NewTime(r.Now.Truncate(time.Second)))
 	case limit == math.MaxInt32 || had.Reason == deadlineExceeded:

@@ -283,3 +283,45 @@ func TestNoCrashLosesWhatADeploymentPromises(t *testing.T) {
 		}
 	}
 }
+
+func TestASetThatIsNotKnownAgainIsNotMadeForEver(t *testing.T) {
+	const mark = appsv1.DefaultDeploymentUniqueLabelKey
+	selected := func(spec *appsv1.DeploymentSpec) {
+		spec.Selector.MatchLabels[mark], spec.Template.Labels[mark] = "x", "x"
+	}
+	for _, c := range []struct {
+		name    string
+		change  func(*appsv1.DeploymentSpec)
+		becomes string // what the node makes of the image of a set
+		most    int
+	}{
+		{"it is not selected", selected, "v1", 0},
+		{"the node changes its template", func(*appsv1.DeploymentSpec) {}, "v1-changed", mostTries},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newSite(t)
+			s.post(deploymentOf("web", "v1", 1, c.change))
+			for range 50 {
+				s.round()
+				for _, set := range s.sets() {
+					s.set(set.Name).Spec.Template.Spec.Containers[0].Image = c.becomes
+				}
+			}
+			if n := len(s.sets()); n > c.most || !strings.Contains(s.reasons(), "Progressing=False:ReplicaSetCreateError") {
+				t.Errorf("%d sets with %s", n, s.reasons())
+			}
+			s.settle()
+		})
+	}
+}
+
+func TestTheMarkOfASetInATemplateIsWrittenOver(t *testing.T) {
+	s := newSite(t)
+	s.post(deploymentOf("web", "v1", 1, func(spec *appsv1.DeploymentSpec) {
+		spec.Template.Labels[appsv1.DefaultDeploymentUniqueLabelKey] = "x"
+	}))
+	s.settle()
+	if sets := s.sets(); len(sets) != 1 || len(s.activePods()) != 1 || sets[0].Labels[appsv1.DefaultDeploymentUniqueLabelKey] == "x" {
+		t.Errorf("the sets are %v", sets)
+	}
+}

@@ -2,6 +2,7 @@ package rules
 
 import (
 	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -27,8 +28,27 @@ func Deployment(d *appsv1.Deployment) field.ErrorList {
 	}
 	c.strategy(&d.Spec.Strategy)
 	c.selector(d.Spec.Selector, &d.Spec.Template)
+	c.unmarked(d.Spec.Selector)
 	c.forever(&d.Spec.Template)
 	return c.errs
+}
+
+// unmarked refuses a selector with the label by which the sets of a deployment differ: it would select none of them, or not all.
+// Kubernetes takes it, and makes sets without end.
+func (c workloadCheck) unmarked(selector *metav1.LabelSelector) {
+	const mark, why = appsv1.DefaultDeploymentUniqueLabelKey, "is the label by which the sets of a Deployment tell their pods apart: leave it out"
+	if selector == nil {
+		return
+	}
+	at := specPath.Child("selector")
+	if _, there := selector.MatchLabels[mark]; there {
+		c.refused(at.Child("matchLabels").Key(mark), why)
+	}
+	for i, r := range selector.MatchExpressions {
+		if r.Key == mark {
+			c.bad(at.Child("matchExpressions").Index(i).Child("key"), mark, why)
+		}
+	}
 }
 
 func (c workloadCheck) strategy(how *appsv1.DeploymentStrategy) {
