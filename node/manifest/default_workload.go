@@ -11,7 +11,7 @@ import (
 func defaultReplicaSet(set *appsv1.ReplicaSet) {
 	set.Status = appsv1.ReplicaSetStatus{}
 	setDefaultPtr(&set.Spec.Replicas, 1)
-	defaultTemplate(&set.Spec.Template)
+	DefaultTemplate(&set.Spec.Template)
 }
 
 const (
@@ -33,7 +33,7 @@ func defaultDeployment(d *appsv1.Deployment) {
 		setDefaultPtr(&spec.Strategy.RollingUpdate.MaxUnavailable, intstr.FromString(quarter))
 		setDefaultPtr(&spec.Strategy.RollingUpdate.MaxSurge, intstr.FromString(quarter))
 	}
-	defaultTemplate(&spec.Template)
+	DefaultTemplate(&spec.Template)
 }
 
 // defaultJob completes a job. Without a number of completions the first success of one of its pods ends it, unless there is
@@ -50,11 +50,11 @@ func defaultJob(job *batchv1.Job) {
 	setDefaultPtr(&spec.Suspend, false)
 	setDefaultPtr(&spec.PodReplacementPolicy, batchv1.TerminatingOrFailed)
 	setDefaultPtr(&spec.ManualSelector, false)
-	defaultTemplate(&spec.Template)
+	DefaultTemplate(&spec.Template)
 }
 
-// defaultTemplate completes a template as if it were a pod.
-func defaultTemplate(template *corev1.PodTemplateSpec) {
+// DefaultTemplate completes a template as if it were a pod. One that is complete stays as it is.
+func DefaultTemplate(template *corev1.PodTemplateSpec) {
 	template.CreationTimestamp = metav1.Time{}
 	pod := &corev1.Pod{Spec: template.Spec}
 	Default(pod)

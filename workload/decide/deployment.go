@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/node"
+	"nodal/node/manifest"
 )
 
 // Kubernetes' annotations of the sets of a deployment.
@@ -106,13 +107,15 @@ func (r *rollout) change(s *appsv1.ReplicaSet) {
 	r.plan.add(Change{Do: ChangeObject, Value: s})
 }
 
-// sameTemplate compares templates but for the label by which sets tell their pods apart.
+// sameTemplate compares templates but for the label by which sets tell their pods apart. Both are compared with their defaults:
+// an earlier version, which did not know all of them, may have stored one.
 func sameTemplate(a, b *corev1.PodTemplateSpec) bool {
 	return apiequality.Semantic.DeepEqual(unmarked(a), unmarked(b))
 }
 
 func unmarked(t *corev1.PodTemplateSpec) *corev1.PodTemplateSpec {
 	plain := t.DeepCopy()
+	manifest.DefaultTemplate(plain)
 	delete(plain.Labels, appsv1.DefaultDeploymentUniqueLabelKey)
 	if len(plain.Labels) == 0 {
 		plain.Labels = nil

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"nodal/node"
+	"nodal/node/manifest"
 )
 
 func deploymentOf(name, image string, replicas int32, change ...func(*appsv1.DeploymentSpec)) *appsv1.Deployment {
@@ -323,5 +324,20 @@ func TestTheMarkOfASetInATemplateIsWrittenOver(t *testing.T) {
 	s.settle()
 	if sets := s.sets(); len(sets) != 1 || len(s.activePods()) != 1 || sets[0].Labels[appsv1.DefaultDeploymentUniqueLabelKey] == "x" {
 		t.Errorf("the sets are %v", sets)
+	}
+}
+
+func TestADefaultThatAnEarlierVersionDidNotKnowMakesNoSet(t *testing.T) {
+	s := newSite(t)
+	s.post(deploymentOf("web", "v1", 1))
+	s.settle()
+	next := deploymentOf("web", "v1", 1)
+	manifest.DefaultTemplate(&next.Spec.Template)
+	s.post(next)
+	s.settle()
+	s.post(deploymentOf("web", "v1", 1)) // as it is the other way round
+	s.settle()
+	if sets := s.sets(); len(sets) != 1 {
+		t.Errorf("there are %d sets", len(sets))
 	}
 }
