@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -33,6 +34,7 @@ func (c *circle) job(j *batchv1.Job) {
 	r := &run{circle: c, of: j, next: j.DeepCopy(), pods: c.podsOf(j, node.Job, j.Spec.Selector)}
 	r.active = where(r.pods, active)
 	r.countEnded()
+	r.clear()
 	switch {
 	case r.is(batchv1.JobComplete) || r.is(batchv1.JobFailed):
 		r.endActive()
@@ -107,6 +109,22 @@ func (r *run) countEnded() {
 	if r.indexed() {
 		r.done = joined(r.done)
 		s.CompletedIndexes, s.Succeeded = r.done.text(), int32(r.done.size())
+	}
+}
+
+// mostEnded bounds the ended pods of a job that are kept. The node takes no more pods once it holds a number of ended ones, so
+// that a job of many completions would stop itself and all others.
+const mostEnded = 50
+
+// clear deletes the ended pods beyond that number, the oldest first. A pod stays until the status that counts it is stored.
+func (r *run) clear() {
+	kept := where(r.pods, func(p *corev1.Pod) bool { return ended(p) && p.DeletionTimestamp == nil })
+	slices.SortStableFunc(kept, func(a, b *corev1.Pod) int { return cmp.Or(endedAt(a).Compare(endedAt(b)), cmp.Compare(a.Name, b.Name)) })
+	was := strings.Split(r.of.Annotations[node.NoteCounted], ",")
+	for _, p := range kept[:max(0, len(kept)-mostEnded)] {
+		if slices.Contains(was, string(p.UID)) {
+			r.plan.add(Change{Do: DeletePod, Pod: p})
+		}
 	}
 }
 

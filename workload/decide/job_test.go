@@ -292,6 +292,32 @@ func TestAnEndedPodThatIsDeletedStaysCounted(t *testing.T) {
 	}
 }
 
+func TestAJobKeepsNotAllOfItsEndedPods(t *testing.T) {
+	for _, change := range []func(*batchv1.JobSpec){func(*batchv1.JobSpec) {}, indexed} {
+		s := newSite(t)
+		s.post(jobOf(450, 60, change))
+		random := rand.New(rand.NewPCG(4, 4))
+		for range 300 {
+			plan := Next(s.look())
+			for _, c := range plan.Changes[:random.IntN(len(plan.Changes)+1)] {
+				if c.Do == DeletePod && !strings.Contains(s.job().Annotations[node.NoteCounted], string(c.Pod.UID)) {
+					t.Fatalf("pod %s is deleted before it counts", c.Pod.Name)
+				}
+				s.take(c)
+			}
+			s.endAll(corev1.PodSucceeded)
+			s.now = s.now.Add(time.Second)
+		}
+		s.settle()
+		if n := len(s.pods); n != mostEnded {
+			t.Errorf("%d pods are kept, want %d", n, mostEnded)
+		}
+		if st := s.job().Status; st.Succeeded != 450 || !strings.Contains(s.jobConditions(), "Complete=True") {
+			t.Errorf("the status is %+v", st)
+		}
+	}
+}
+
 func TestNoCrashMakesAJobCountTwice(t *testing.T) {
 	for seed := range uint64(25) {
 		random := rand.New(rand.NewPCG(seed, 3))
