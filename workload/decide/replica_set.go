@@ -27,10 +27,14 @@ func (c *circle) replicaSet(set *appsv1.ReplicaSet) {
 	mine := c.podsOf(set, node.ReplicaSet, set.Spec.Selector)
 	running := where(mine, active)
 	wanted := int(number(set.Spec.Replicas, 1))
-	recent := c.replaceFailed(mine, wanted-len(running))
+	recent, replaced := c.replaceFailed(mine, wanted-len(running))
+	atOnce := burst
+	if recent+replaced > 0 {
+		atOnce = min(1, replaced) // the next ones may fail as well
+	}
 	switch missing := wanted - len(running) - recent; {
 	case missing > 0:
-		for range min(missing, burst) {
+		for range min(missing, atOnce) {
 			c.makePod(set, c.podOf(set, set.Name+"-"))
 		}
 	case len(running) > wanted:
@@ -41,8 +45,9 @@ func (c *circle) replicaSet(set *appsv1.ReplicaSet) {
 	c.replicaSetStatus(set, mine)
 }
 
-// replaceFailed deletes ended pods for which the set may have others, and returns how many of the missing ones wait for that.
-func (c *circle) replaceFailed(mine []*corev1.Pod, missing int) (recent int) {
+// replaceFailed deletes ended pods for which the set may have others. It returns how many of the missing ones wait for that, and
+// how many it deletes.
+func (c *circle) replaceFailed(mine []*corev1.Pod, missing int) (recent, replaced int) {
 	for _, p := range mine {
 		if !ended(p) || p.DeletionTimestamp != nil {
 			continue
@@ -54,8 +59,9 @@ func (c *circle) replaceFailed(mine []*corev1.Pod, missing int) (recent int) {
 			continue
 		}
 		c.plan.add(Change{Do: DeletePod, Pod: p})
+		replaced++
 	}
-	return max(0, recent)
+	return recent, replaced
 }
 
 // endedAt returns when a pod ended. One that never ran ended when it was made.

@@ -80,6 +80,51 @@ func TestAFailedPodIsReplacedAfterAPause(t *testing.T) {
 	}
 }
 
+func TestASetThatIsLargerThanTheNodeTriesOnePodAtATime(t *testing.T) {
+	const fit = 60
+	s := newSite(t)
+	s.post(setOf("web", 200))
+	made, full := 0, 0 // full: the makings once the node is full
+	for at := range 60 * 4 {
+		plan := Next(s.look())
+		for _, c := range plan.Changes {
+			if c.Do == MakePod {
+				made++
+				full += int(count(at >= 40)) // after ten seconds
+			}
+			s.take(c)
+			if p := s.pods[nameIn(c)]; c.Do == MakePod && len(s.activePods()) > fit {
+				s.end(p, corev1.PodFailed)
+			}
+		}
+		for _, p := range s.sorted() {
+			s.live(p)
+		}
+		s.now = s.now.Add(time.Second / 4)
+	}
+	if n := len(s.activePods()); n != fit {
+		t.Errorf("%d pods run, want %d", n, fit)
+	}
+	if most := 2 * burst; made-full > most || full == 0 || full > 15 {
+		t.Errorf("%d pods were made at first, want %d at most; and %d later, in 50 seconds", made-full, most, full)
+	}
+	for _, p := range s.activePods()[:5] {
+		delete(s.pods, p.Name)
+	}
+	s.now = s.now.Add(failedWait)
+	s.settle()
+	if n := len(s.activePods()); n < fit {
+		t.Errorf("then %d pods run, want %d", n, fit)
+	}
+}
+
+func nameIn(c Change) string {
+	if c.Pod == nil {
+		return ""
+	}
+	return c.Pod.Name
+}
+
 func TestASetTakesPodsThatBelongToNothingAndLetsOthersGo(t *testing.T) {
 	s := newSite(t)
 	stray := &corev1.Pod{ObjectMeta: metaOf("stray"), Status: corev1.PodStatus{Phase: corev1.PodRunning}}
