@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"strconv"
 	"time"
 
@@ -22,14 +23,15 @@ import (
 // do carries one change out. It returns when to look again; zero means that a watch tells.
 func (r *Runner) do(ctx context.Context, c decide.Change) time.Time {
 	now := r.Clock()
-	if t, failed := r.trouble[c.For]; failed && c.Do == decide.MakePod {
-		if due := t.at.Add(sulk); now.Before(due) {
-			return due
-		}
-		delete(r.trouble, c.For) // the others of its kind may try too
+	last, failed := r.trouble[c.For]
+	if due := last.at.Add(sulk); failed && c.Do == decide.MakePod && now.Before(due) {
+		return due
 	}
 	err := r.call(ctx, c)
 	switch code := status.Code(err); {
+	case err == nil && c.Do == decide.MakePod:
+		delete(r.trouble, c.For) // the others of its kind may try too
+		return time.Time{}
 	case err == nil || ctx.Err() != nil:
 		return time.Time{}
 	case code == codes.Aborted, c.Do != decide.MakePod && code == codes.NotFound:
@@ -37,12 +39,21 @@ func (r *Runner) do(ctx context.Context, c decide.Change) time.Time {
 	case c.Do != decide.MakePod && code == codes.FailedPrecondition:
 		return now.Add(sulk) // another one with its name, or of a file
 	case c.Do == decide.MakePod:
-		r.trouble[c.For] = trouble{status.Convert(err).Message(), now}
-		r.Log.Debug("cannot make a pod of a workload", "pod", c.Pod.Namespace+"/"+c.Pod.Name, "err", err)
-		return now.Add(gap) // its status says so
+		r.troubled(c, status.Convert(err).Message(), now)
+		return now.Add(gap) // the status of a set says so
 	}
 	r.Log.Warn("cannot "+string(c.Do)+" of a workload", "object", nameOf(c), "err", err)
 	return now.Add(retry)
+}
+
+// troubled notes why a pod could not be made. A job has no condition for that, so it is logged, once for each reason.
+func (r *Runner) troubled(c decide.Change, why string, now time.Time) {
+	level := slog.LevelDebug
+	if was, there := r.trouble[c.For]; !there || was.why != why {
+		level = slog.LevelWarn
+	}
+	r.trouble[c.For] = trouble{why, now}
+	r.Log.Log(context.Background(), level, "cannot make a pod of a workload", "pod", c.Pod.Namespace+"/"+c.Pod.Name, "err", why)
 }
 
 func nameOf(c decide.Change) string {
