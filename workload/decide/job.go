@@ -182,7 +182,7 @@ func (r *run) fit() {
 	wanted := int(number(r.of.Spec.Parallelism, 1))
 	switch completions := r.of.Spec.Completions; {
 	case completions != nil:
-		wanted = min(wanted, int(*completions-r.next.Status.Succeeded))
+		wanted = min(wanted, int(*completions)-int(r.next.Status.Succeeded))
 	case r.next.Status.Succeeded > 0:
 		wanted = min(wanted, len(r.active)) // the first success ends the making of pods
 	}

@@ -2,6 +2,7 @@ package decide
 
 import (
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -235,6 +236,19 @@ func TestIndexesThatAnyoneMayHaveWrittenAreCutAtTheCompletions(t *testing.T) {
 	s.settle()
 	if len(s.activePods()) != 1 {
 		t.Errorf("a job without indexes has %d pods", len(s.activePods()))
+	}
+}
+
+func TestACountBelowNothingLeavesAJobItsPods(t *testing.T) {
+	for _, succeeded := range []int32{math.MinInt32, -1} {
+		s := newSite(t)
+		j := jobOf(5, 2)
+		j.Status.Succeeded = succeeded
+		s.post(j)
+		s.settle()
+		if n := len(s.activePods()); n != 2 {
+			t.Errorf("after %d successes %d pods run, want 2", succeeded, n)
+		}
 	}
 }
 
