@@ -10,11 +10,14 @@ import (
 	"net"
 	"net/http"
 	"net/http/httputil"
+	"net/netip"
 	"net/url"
+	gopath "path"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/go-chi/chi/v5"
 	"google.golang.org/grpc"
@@ -115,7 +118,7 @@ func (s writer) proxy(w http.ResponseWriter, r *http.Request) {
 		Transport:     transport,
 		FlushInterval: -1,
 		ModifyResponse: func(reply *http.Response) error {
-			confine(reply, base, host)
+			confine(reply, base, host, r.Host)
 			if isOpened {
 				AllowAnyOrigin(reply.Header)
 			}
@@ -151,26 +154,73 @@ func cutProxy(escaped string) (base, rest string) {
 	return base, strings.TrimPrefix(escaped, base)
 }
 
-// ownHeaders are headers by which an answer would change what a browser keeps of the node.
-var ownHeaders = []string{"Set-Cookie", "Strict-Transport-Security", "Alt-Svc", "Clear-Site-Data", "Service-Worker-Allowed"}
+// ownHeaders are headers by which an answer would change what a browser keeps of the node, or lead it to the node's paths.
+var ownHeaders = []string{
+	"Set-Cookie", "Strict-Transport-Security", "Alt-Svc", "Clear-Site-Data", "Service-Worker-Allowed", "Refresh", "Content-Location",
+}
 
 // confine keeps a pod's answer apart from the node, whose address it has: a page has an origin of its own, in which it
 // cannot use the dashboard's session, and a redirect of the server stays with the server.
-func confine(reply *http.Response, base, host string) {
+func confine(reply *http.Response, base, host, own string) {
 	for _, name := range ownHeaders {
 		reply.Header.Del(name)
 	}
 	reply.Header.Add("Content-Security-Policy", "sandbox allow-scripts allow-forms allow-popups allow-downloads")
 	reply.Header.Set("X-Content-Type-Options", "nosniff")
-	at, err := url.Parse(reply.Header.Get("Location"))
-	if err != nil || at.Path == "" || at.Host != "" && at.Host != host {
-		return
+	location := reply.Header.Get("Location")
+	reply.Header.Del("Location") // all of them
+	if to, ok := below(base, location, reply.Request.URL, host, own); ok {
+		reply.Header.Set("Location", to)
 	}
-	if at.Host == host || strings.HasPrefix(at.Path, "/") {
-		path := base + "/" + strings.TrimPrefix(at.EscapedPath(), "/")
-		rest := url.URL{RawQuery: at.RawQuery, Fragment: at.Fragment}
-		reply.Header.Set("Location", path+rest.String())
+}
+
+// below returns where a redirect leads a browser that sees the server of a pod, host, below the path base of the node, own.
+// A browser that follows a redirect sends the user's session to the node. So below refuses what leads to the node's other
+// paths, and what browsers and this program may read in two ways.
+func below(base, location string, from *url.URL, host, own string) (to string, ok bool) {
+	at, err := url.Parse(location)
+	switch {
+	case err != nil, location == "", strings.Contains(location, `\`), at.Host == "" && at.Scheme != "":
+		return "", false
+	case at.Host != "" && at.Host != host:
+		return location, isElsewhere(at.Hostname(), own)
+	case at.Host == "" && at.Path == "":
+		return location, true // the same path
 	}
+	path := plainDots(at)
+	if at.Host == "" && !strings.HasPrefix(path, "/") {
+		asked := plainDots(from)
+		path = asked[:strings.LastIndex(asked, "/")+1] + path
+	}
+	inside := gopath.Clean("/" + path)
+	if last := path[strings.LastIndex(path, "/")+1:]; inside != "/" && (last == "" || last == "." || last == "..") {
+		inside += "/"
+	}
+	return base + inside + (&url.URL{RawQuery: at.RawQuery, Fragment: at.Fragment}).String(), true
+}
+
+// plainDots returns a URL's escaped path without escaped dots, which browsers take for dots too.
+func plainDots(of *url.URL) string {
+	return strings.NewReplacer("%2e", ".", "%2E", ".").Replace(of.EscapedPath())
+}
+
+// isElsewhere reports whether a host is surely not the one of an address. Its port says nothing, as cookies are sent to all of
+// them. Browsers read names that are not in ASCII, and short or octal addresses, as others.
+func isElsewhere(name, own string) bool {
+	ownName := (&url.URL{Host: own}).Hostname()
+	if strings.EqualFold(strings.TrimSuffix(name, "."), strings.TrimSuffix(ownName, ".")) {
+		return false
+	}
+	if ip, err := netip.ParseAddr(name); err == nil {
+		ownIP, err := netip.ParseAddr(ownName)
+		return err != nil || ip != ownIP
+	}
+	if strings.ContainsFunc(name, func(c rune) bool { return c > unicode.MaxASCII }) {
+		return false
+	}
+	labels := strings.Split(strings.TrimSuffix(name, "."), ".")
+	last := labels[len(labels)-1]
+	return last != "" && (last[0] < '0' || last[0] > '9')
 }
 
 // unreached answers for a server that does not.
