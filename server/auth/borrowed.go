@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"context"
 	"net/http"
 	"strings"
 )
@@ -17,7 +18,12 @@ func Borrow(r *http.Request) (Borrowed, bool) {
 // Lend returns a copy of the request with this session as its only credential. Nothing in it says which page made it, as the
 // caller has judged that.
 func (b Borrowed) Lend(r *http.Request) *http.Request {
-	lent := r.Clone(r.Context())
+	lent := r.Clone(context.WithValue(r.Context(), socketKey{}, nil))
+	if r.TLS != nil {
+		encrypted := *r.TLS
+		encrypted.PeerCertificates, encrypted.VerifiedChains = nil, nil
+		lent.TLS = &encrypted
+	}
 	for name := range lent.Header {
 		if strings.HasPrefix(name, "Sec-Fetch-") {
 			lent.Header.Del(name)
