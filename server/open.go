@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
@@ -23,6 +24,10 @@ const (
 	// A page that is left open for longer asks for nothing, or it would not have come to this.
 	passageLife  = time.Hour
 	mostPassages = 256
+	// A user who opens more loses the one of their own that was used the longest ago.
+	passagesEach = 32
+	// mostOpening bounds the body that asks for a passage, in bytes.
+	mostOpening = 4 << 10
 )
 
 // passages lets browsers see servers in pods. A page of a pod is apart from the dashboard: it has an origin of its own, and
@@ -37,6 +42,7 @@ type passages struct {
 
 type passage struct {
 	session auth.Borrowed
+	owner   string // the user who has opened it, in any browser
 	proxy   string // the escaped path of the pod's port in the Kubernetes API, without a slash at its end
 	used    time.Time
 }
@@ -47,6 +53,7 @@ func newPassages(now func() time.Time) *passages {
 
 // Front opens passages for known callers at POST /ui/open, and leads requests through them to next. All others it passes on.
 func (p *passages) Front(known func(http.Handler) http.Handler, limits wire.BodyLimits, next http.Handler) http.Handler {
+	limits.Bytes = mostOpening
 	asked := sameOrigin(wire.ReadBody(limits, known(http.HandlerFunc(p.openFor))))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -97,7 +104,8 @@ func (p *passages) add(r *http.Request) (path string, err error) {
 	if !ok {
 		return "", status.Error(codes.FailedPrecondition, "open a port: only a browser that is signed in can; other programs use the pod's path /proxy/ of the Kubernetes API")
 	}
-	if id, _ := auth.From(r.Context()); !auth.Allow(id.Role, auth.Exec) {
+	id, _ := auth.From(r.Context())
+	if !auth.Allow(id.Role, auth.Exec) {
 		return "", status.Error(codes.PermissionDenied, fmt.Sprintf("open a port: %q may not forward ports", id.Name))
 	}
 	var wanted opening
@@ -110,24 +118,35 @@ func (p *passages) add(r *http.Request) (path string, err error) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.makeRoom()
+	p.makeRoom(id.Name)
 	secret := rand.Text()
-	p.open[secret] = passage{session, proxy, p.now()}
+	p.open[secret] = passage{session: session, owner: id.Name, proxy: proxy, used: p.now()}
 	return openPath + "/" + secret + "/", nil
 }
 
-// makeRoom closes passages that were not used for long, and the one that was used the longest ago if there are too many.
-func (p *passages) makeRoom() {
-	var oldest string
+// makeRoom closes passages that were not used for long. If there are too many, it closes the one that was used the longest ago,
+// of the owner's own if there are any.
+func (p *passages) makeRoom(owner string) {
+	var oldest, oldestOwn string
+	own := 0
 	for secret, one := range p.open {
 		if p.now().Sub(one.used) > passageLife {
 			delete(p.open, secret)
-		} else if oldest == "" || one.used.Before(p.open[oldest].used) {
+			continue
+		}
+		if oldest == "" || one.used.Before(p.open[oldest].used) {
 			oldest = secret
 		}
+		if one.owner != owner {
+			continue
+		}
+		own++
+		if oldestOwn == "" || one.used.Before(p.open[oldestOwn].used) {
+			oldestOwn = secret
+		}
 	}
-	if len(p.open) >= mostPassages {
-		delete(p.open, oldest)
+	if own >= passagesEach || len(p.open) >= mostPassages {
+		delete(p.open, cmp.Or(oldestOwn, oldest))
 	}
 }
 

@@ -112,6 +112,7 @@ func TestWhoMayOpenPorts(t *testing.T) {
 		{"by reading", "GET", "", []string{"Cookie", cookie, "Sec-Fetch-Site", "same-origin"}, 405},
 		{"without a port", "POST", `{"namespace":"default","name":"web","scheme":"http"}`, []string{"Cookie", cookie, "Sec-Fetch-Site", "same-origin"}, 400},
 		{"no scheme that browsers show", "POST", strings.Replace(webPort, "http", "ftp", 1), []string{"Cookie", cookie, "Sec-Fetch-Site", "same-origin"}, 400},
+		{"more than a port's name", "POST", strings.Replace(webPort, "web", strings.Repeat("w", mostOpening), 1), []string{"Cookie", cookie, "Sec-Fetch-Site", "same-origin"}, 413},
 		{"nothing", "POST", "", []string{"Cookie", cookie, "Sec-Fetch-Site", "same-origin"}, 400},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -128,7 +129,7 @@ func TestPassagesCloseUnused(t *testing.T) {
 	for i := range mostPassages {
 		d.open[fmt.Sprint(i)] = passage{used: at.Add(time.Duration(i) * time.Second)}
 	}
-	d.makeRoom()
+	d.makeRoom("ann")
 	if _, ok := d.find("0"); ok || len(d.open) != mostPassages-1 {
 		t.Errorf("of too many, the one that was used the longest ago stays: %d are open", len(d.open))
 	}
@@ -140,5 +141,35 @@ func TestPassagesCloseUnused(t *testing.T) {
 	_, used := d.find("1")
 	if _, unused := d.find("2"); !used || unused {
 		t.Errorf("used a while ago: open %v; never used: open %v", used, unused)
+	}
+}
+
+func TestAUserClosesNoPassagesOfOthers(t *testing.T) {
+	n, cookie, path := opened(t)
+	other := signedIn(t, n, "admin")
+	for range mostPassages {
+		if w := browse(t, n, "POST", "/ui/open", webPort, "Cookie", other, "Sec-Fetch-Site", "same-origin"); w.Code != 200 {
+			t.Fatalf("open: got %d %s", w.Code, w.Body)
+		}
+	}
+	if w := browse(t, n, "GET", path, ""); w.Code != 200 {
+		t.Errorf("after all that another user has opened: got %d %s", w.Code, w.Body)
+	}
+	for range passagesEach {
+		browse(t, n, "POST", "/ui/open", webPort, "Cookie", cookie, "Sec-Fetch-Site", "same-origin")
+	}
+	if w := browse(t, n, "GET", path, ""); w.Code != 404 {
+		t.Errorf("after too many of the user's own: got %d, want 404", w.Code)
+	}
+
+	at := time.Unix(0, 0)
+	d := newPassages(func() time.Time { return at })
+	for i := range mostPassages {
+		d.open[fmt.Sprint(i)] = passage{owner: fmt.Sprint("user", i/16), used: at.Add(time.Duration(i) * time.Second)}
+	}
+	d.makeRoom("user3")
+	_, others := d.find("0")
+	if _, own := d.find("48"); own || !others {
+		t.Errorf("of too many: another's is open %v, the user's own %v", others, own)
 	}
 }
