@@ -32,7 +32,8 @@ const (
 
 // passages lets browsers see servers in pods. A page of a pod is apart from the dashboard: it has an origin of its own, and
 // the requests for its parts have no cookie. So they prove themselves by their path, /ui/open/SECRET/: it leads to one port
-// of one pod, with the rights of the session that has opened it, and no longer than that session lasts.
+// of one pod, and to no later pod of that name, with the rights of the session that has opened it, and no longer than that
+// session lasts.
 type passages struct {
 	now func() time.Time
 
@@ -44,6 +45,7 @@ type passage struct {
 	session auth.Borrowed
 	owner   string // the user who has opened it, in any browser
 	proxy   string // the escaped path of the pod's port in the Kubernetes API, without a slash at its end
+	uid     string // of the pod that it has led to first, and leads to alone
 	used    time.Time
 }
 
@@ -163,6 +165,23 @@ func (p *passages) find(secret string) (passage, bool) {
 	return one, true
 }
 
+// leads reports whether a passage leads to the pod with this UID. If the pod is another one, or none, the passage is closed.
+func (p *passages) leads(secret, uid string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	one, ok := p.open[secret]
+	if !ok {
+		return false
+	}
+	if uid == "" || one.uid != "" && one.uid != uid {
+		delete(p.open, secret)
+		return false
+	}
+	one.uid = uid
+	p.open[secret] = one
+	return true
+}
+
 // through serves a request at a passage as one to the pod's path in the Kubernetes API, by the session that has opened it.
 func (p *passages) through(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	secret, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.EscapedPath(), openPath+"/"), "/")
@@ -185,5 +204,5 @@ func (p *passages) through(w http.ResponseWriter, r *http.Request, next http.Han
 		return
 	}
 	lent.URL.Path, lent.RequestURI = path, lent.URL.RequestURI()
-	next.ServeHTTP(w, lent.WithContext(kube.OpenedAt(lent.Context(), openPath+"/"+secret)))
+	next.ServeHTTP(w, lent.WithContext(kube.OpenedAt(lent.Context(), openPath+"/"+secret, func(uid string) bool { return p.leads(secret, uid) })))
 }

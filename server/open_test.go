@@ -98,6 +98,35 @@ func TestAnOpenPortEndsWithItsSession(t *testing.T) {
 	}
 }
 
+func TestAnOpenPortEndsWithItsPod(t *testing.T) {
+	n, cookie, path := opened(t)
+	for range 2 {
+		if w := browse(t, n, "GET", path, ""); w.Code != 200 {
+			t.Fatalf("the pod that was opened: got %d %s", w.Code, w.Body)
+		}
+	}
+	w := browse(t, n, "POST", "/ui/open", webPort, "Cookie", cookie, "Sec-Fetch-Site", "same-origin")
+	var while struct{ Path string }
+	if err := json.Unmarshal(w.Body.Bytes(), &while); err != nil {
+		t.Fatalf("open once more: got %d %s", w.Code, w.Body)
+	}
+	n.forget(t, "web")
+	if w := browse(t, n, "GET", while.Path, ""); w.Code != 404 {
+		t.Errorf("while there is no pod: got %d %s, want 404", w.Code, w.Body)
+	}
+	if w := browse(t, n, "POST", "/v1/manifests", podWithPort, "Authorization", tokenOf(t, "operator")); w.Code != 200 {
+		t.Fatalf("apply again: got %d %s", w.Code, w.Body)
+	}
+	n.run(t, "web", node.ContainerRunning)
+	for name, path := range map[string]string{"opened before": path, "closed meanwhile": while.Path} {
+		for range 2 {
+			if w := browse(t, n, "GET", path, ""); w.Code != 404 {
+				t.Errorf("another pod of the name, %s: got %d %s, want 404", name, w.Code, w.Body)
+			}
+		}
+	}
+}
+
 func TestWhoMayOpenPorts(t *testing.T) {
 	n, cookie, _ := opened(t)
 	for _, c := range []struct {

@@ -74,9 +74,14 @@ func firstPort(pod *object) (int32, error) {
 // proxy passes a request on to a server in a pod, over a connection of its own that PortForward makes.
 func (s writer) proxy(w http.ResponseWriter, r *http.Request) {
 	to, err := backendOf(r)
-	if err == nil && to.port == 0 {
+	opened, isOpened := r.Context().Value(openedKey{}).(openedPath)
+	if err == nil && (to.port == 0 || isOpened) {
 		var pod *nodev1.GetPodResponse
-		if pod, err = s.pods.GetPod(r.Context(), &nodev1.GetPodRequest{Namespace: to.namespace, Name: to.pod}); err == nil {
+		pod, err = s.pods.GetPod(r.Context(), &nodev1.GetPodRequest{Namespace: to.namespace, Name: to.pod})
+		switch {
+		case isOpened && (err == nil || status.Code(err) == codes.NotFound) && !opened.leadsTo(pod.GetPod().GetUid()):
+			err = node.ErrNotFound
+		case err == nil && to.port == 0:
 			to.port, err = firstPort(objectOf(pod.GetPod().GetObject()))
 		}
 	}
@@ -85,8 +90,7 @@ func (s writer) proxy(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	base, rest := cutProxy(r.URL.EscapedPath())
-	opened, isOpened := r.Context().Value(openedKey{}).(string)
-	base = cmp.Or(opened, base)
+	base = cmp.Or(opened.base, base)
 	path, err := url.PathUnescape(rest)
 	if err != nil {
 		fail(w, fmt.Errorf("read the path %q: %w: %w", rest, err, node.ErrInvalid))
@@ -131,10 +135,15 @@ func (s writer) proxy(w http.ResponseWriter, r *http.Request) {
 
 type openedKey struct{}
 
+type openedPath struct {
+	base    string
+	leadsTo func(uid string) bool
+}
+
 // OpenedAt says that a request to a server in a pod came by another path than that of the Kubernetes API. The secret in
-// that path is the request's credential.
-func OpenedAt(ctx context.Context, base string) context.Context {
-	return context.WithValue(ctx, openedKey{}, base)
+// that path is the request's credential. It is asked whether it leads to the pod that has the name now: none if the UID is empty.
+func OpenedAt(ctx context.Context, base string, leadsTo func(uid string) bool) context.Context {
+	return context.WithValue(ctx, openedKey{}, openedPath{base, leadsTo})
 }
 
 // AllowAnyOrigin lets a page that was opened by a secret path read what is below it: its own origin is none. The path is not
