@@ -166,6 +166,7 @@ func cutProxy(escaped string) (base, rest string) {
 // ownHeaders are headers by which an answer would change what a browser keeps of the node, or lead it to the node's paths.
 var ownHeaders = []string{
 	"Set-Cookie", "Strict-Transport-Security", "Alt-Svc", "Clear-Site-Data", "Service-Worker-Allowed", "Refresh", "Content-Location",
+	"NEL", "Report-To", "Reporting-Endpoints", "Accept-CH", "Critical-CH", "Secure-Session-Registration", "Sec-Session-Registration",
 }
 
 // confine keeps a pod's answer apart from the node, whose address it has: a page has an origin of its own, in which it

@@ -3,6 +3,7 @@ package kube
 import (
 	"net/http"
 	"net/url"
+	"reflect"
 	"testing"
 )
 
@@ -56,5 +57,21 @@ func TestRedirectsOfServersInPodsStayBelowTheirPath(t *testing.T) {
 	reply := &http.Response{Header: http.Header{"Location": {"https://[0:0::1]:10250/v1/pods"}}, Request: &http.Request{URL: &url.URL{Path: "/"}}}
 	if confine(reply, base, host, "[::1]:10250"); len(reply.Header["Location"]) != 0 {
 		t.Errorf("an address in other words leads to %q", reply.Header["Location"])
+	}
+}
+
+func TestServersInPodsChangeNothingThatBrowsersKeepOfTheNode(t *testing.T) {
+	given := http.Header{"Content-Type": {"text/html"}}
+	for _, name := range []string{
+		"Set-Cookie", "Strict-Transport-Security", "Alt-Svc", "Clear-Site-Data", "Service-Worker-Allowed", "NEL", "Report-To",
+		"Reporting-Endpoints", "Accept-CH", "Critical-CH", "Secure-Session-Registration", "Sec-Session-Registration",
+	} {
+		given.Add(name, "x")
+	}
+	reply := &http.Response{Header: given, Request: &http.Request{URL: &url.URL{Path: "/"}}}
+	confine(reply, "/ui/open/SECRET", "web:9", "node:10250")
+	want := http.Header{"Content-Type": {"text/html"}, "X-Content-Type-Options": {"nosniff"}, "Content-Security-Policy": reply.Header["Content-Security-Policy"]}
+	if !reflect.DeepEqual(reply.Header, want) {
+		t.Errorf("got %v, want %v", reply.Header, want)
 	}
 }
