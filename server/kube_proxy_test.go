@@ -9,6 +9,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
+	"net/textproto"
 	"strings"
 	"testing"
 
@@ -145,6 +147,54 @@ func TestConnectionsToServersInPodsAreUpgraded(t *testing.T) {
 	fmt.Fprintln(conn, "hello")
 	if got, err := from.ReadString('\n'); got != "heard hello\n" {
 		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+// What a server says before its answer would reach the browser without being confined.
+func TestOnlyAnswersOfServersInPodsArePassedOn(t *testing.T) {
+	n := newNode(t)
+	read := make(chan struct{})
+	stop := n.served(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for _, early := range []int{http.StatusContinue, http.StatusProcessing, http.StatusEarlyHints, 199} {
+			w.Header().Set("Set-Cookie", "a=b")
+			w.Header().Set("Link", "</v1/pods>; rel=preload; as=fetch")
+			w.WriteHeader(early)
+			clear(w.Header())
+		}
+		fmt.Fprintln(w, "one")
+		http.NewResponseController(w).Flush()
+		select {
+		case <-read:
+		case <-r.Context().Done():
+		}
+		fmt.Fprintln(w, "two")
+	}))
+	t.Cleanup(stop)
+	n.apply(t, podWithPort)
+	n.run(t, "web", node.ContainerRunning)
+	front := httptest.NewServer(n.server.HTTP())
+	t.Cleanup(front.Close)
+	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{
+		Got1xxResponse: func(code int, header textproto.MIMEHeader) error {
+			t.Errorf("before the answer: %d %v", code, header)
+			return nil
+		},
+	})
+	ask, err := http.NewRequestWithContext(ctx, "GET", front.URL+proxies+"web:9/proxy/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reply, err := front.Client().Do(ask)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reply.Body.Close()
+	from := bufio.NewReader(reply.Body)
+	first, err := from.ReadString('\n') // before the rest is sent
+	close(read)
+	rest, _ := io.ReadAll(from)
+	if reply.StatusCode != 200 || first+string(rest) != "one\ntwo\n" || len(reply.Header["Set-Cookie"])+len(reply.Header["Link"]) != 0 {
+		t.Errorf("got %d %q%q, %v, %v", reply.StatusCode, first, rest, err, reply.Header)
 	}
 }
 

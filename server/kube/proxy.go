@@ -130,8 +130,20 @@ func (s writer) proxy(w http.ResponseWriter, r *http.Request) {
 		},
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) { s.unreached(w, err, to) },
 	}
-	proxy.ServeHTTP(w, r)
+	proxy.ServeHTTP(answers{w}, r)
 }
+
+// answers passes on a server's answer, and nothing that it says before: that is not confined, and may hold cookies too.
+type answers struct{ http.ResponseWriter }
+
+func (a answers) WriteHeader(code int) {
+	if code >= http.StatusOK || code == http.StatusSwitchingProtocols {
+		a.ResponseWriter.WriteHeader(code)
+	}
+}
+
+// Unwrap lets the proxy flush and take over the connection.
+func (a answers) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
 type openedKey struct{}
 
