@@ -43,7 +43,7 @@ type passages struct {
 
 type passage struct {
 	session auth.Borrowed
-	owner   string // the user who has opened it, in any browser
+	owner   string // the name of its user, in any browser
 	proxy   string // the escaped path of the pod's port in the Kubernetes API, without a slash at its end
 	uid     string // of the pod that it has led to first, and leads to alone
 	used    time.Time

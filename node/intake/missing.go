@@ -28,7 +28,7 @@ func (m *Missing) found(delivered map[place]bool) {
 	}
 }
 
-// Forget has all that is missing stay for the whole time anew: while its source cannot be read whole, what cannot be read
+// Forget has all that is missing stay for the whole time again: while its source cannot be read whole, what cannot be read
 // may hold it.
 func (m *Missing) Forget() {
 	if m != nil {
