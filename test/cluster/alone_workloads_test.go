@@ -121,7 +121,7 @@ func (a *alone) runsJobs() {
 	a.does("", "delete job once sums", "deleted")
 	a.does(strings.Replace(jobText(1000, 1), "spec:", "spec:\n  backoffLimit: 0", 1), "create -f -", "created")
 	a.does("", "wait --for=condition=failed job/sums --timeout=120s", "condition met")
-	a.does("", "describe job sums", "0 Succeeded / 3 Failed")
+	a.does("", "describe job sums", "0 Active (0 Ready) / 0 Succeeded")
 	a.does("", "get job sums -o jsonpath={.status.conditions[*].reason}", "BackoffLimitExceeded")
 	a.does("", "delete job sums --cascade=foreground", "deleted")
 }
