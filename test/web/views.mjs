@@ -306,8 +306,8 @@ await story(async ({ context, page, origin, step }) => {
     const sizes = () => page.evaluate(() => ({ wide: document.documentElement.scrollWidth, screen: document.documentElement.clientWidth }));
     await eventually("a document is too wide for a phone", sizes, ({ wide, screen }) => wide <= screen);
     await page.getByRole("link", { name: "Pages" }).click();
-    await page.getByRole("link", { name: "Benchmarks" }).click();
-    await page.getByRole("heading", { name: "Benchmarks", level: 1 }).waitFor();
+    await page.getByRole("link", { name: "Metrics", exact: true }).click();
+    await page.getByRole("heading", { name: "Metrics", level: 1 }).waitFor();
     await eventually("a document of wide tables is too wide for a phone", sizes, ({ wide, screen }) => wide <= screen);
     await page.setViewportSize({ width: 1360, height: 850 });
   });
