@@ -228,6 +228,20 @@ func TestWorkloadsAreHeldToThePolicyOfTheirPoster(t *testing.T) {
 	b.take(mine)
 }
 
+func TestAReviewJudgesThePodsOfAWorkload(t *testing.T) {
+	b := newBench(t)
+	b.in.Policy = policy.Policy{Posters: map[policy.Poster]policy.Level{policy.File: policy.Baseline}}
+	d := replicas()
+	d.By = policy.File
+	if err := b.in.Review(d); err != nil {
+		t.Errorf("a plain one: %v", err)
+	}
+	d.Object.Template().Spec.HostNetwork = true
+	if err := b.in.Review(d); !errors.Is(err, node.ErrInvalid) {
+		t.Errorf("one whose pods the policy forbids: got %v", err)
+	}
+}
+
 func TestWorkloadsInARingGoTogether(t *testing.T) {
 	for _, how := range []metav1.DeletionPropagation{metav1.DeletePropagationBackground, metav1.DeletePropagationForeground} {
 		b := newBench(t)

@@ -386,19 +386,3 @@ func (d Delivery) String() string {
 	}
 	return "Pod " + node.KeyOf(d.Pod).String()
 }
-
-func invalid(d Delivery, field, rule string) error {
-	return refusal(d, broken(field, rule))
-}
-
-func broken(field, rule string) []node.Violation {
-	return []node.Violation{{Field: field, Rule: rule}}
-}
-
-func refusal(d Delivery, violations []node.Violation) error {
-	for i := range violations {
-		violations[i].Document = d.Document
-		violations[i].Object = d.String()
-	}
-	return &node.InvalidError{Violations: violations}
-}

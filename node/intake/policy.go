@@ -27,6 +27,13 @@ func (in Intake) beyond(d Delivery, verdict Verdict) []node.Violation {
 	case verdict == Created && d.Pod != nil && in.poster(d) != policy.Admin && in.poster(d) != policy.Operator &&
 		in.runs(node.KeyOf(d.Pod), d.Pod.UID):
 		return nil
+	}
+	return in.unallowed(d)
+}
+
+// unallowed returns what the poster of a delivery may not have, be it of a pod, of those of a workload or of an object.
+func (in Intake) unallowed(d Delivery) []node.Violation {
+	switch {
 	case d.Object == nil:
 		return in.Policy.Check(d.Pod, in.poster(d))
 	case d.Object.Template() != nil:

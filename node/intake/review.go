@@ -3,22 +3,19 @@ package intake
 import (
 	"errors"
 
-	"nodal/node"
 	"nodal/node/capability"
 )
 
 // Review returns what keeps a delivery from being taken whatever else there is on the node.
 func (in Intake) Review(d Delivery) error {
+	refused := in.unallowed(d)
 	if d.Object == nil {
-		_, refused := capability.Check(d.Pod)
-		return refusedBy(d, append(refused, in.Policy.Check(d.Pod, in.poster(d))...))
+		_, more := capability.Check(d.Pod)
+		return refusedBy(d, append(more, refused...))
 	}
-	return errors.Join(in.permittedPlace(d), in.permittedPolicy(d), refusedBy(d, in.Policy.CheckObject(d.Object, in.poster(d))))
-}
-
-func refusedBy(d Delivery, violations []node.Violation) error {
-	if len(violations) == 0 {
-		return nil
+	if d.Object.Template() != nil {
+		_, more := capability.Check(sample(d.Object))
+		refused = append(inTemplate(more), refused...)
 	}
-	return refusal(d, violations)
+	return errors.Join(in.permittedPlace(d), in.permittedPolicy(d), refusedBy(d, refused))
 }
