@@ -22,7 +22,8 @@ help: ## list the targets
 	@awk -F ': .*## ' '/^[a-z0-9-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' Makefile
 
 build: bundle web ## build bin/kubelet
-	CGO_ENABLED=0 go build -tags bundle,grpcnotrace -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/kubelet ./cmd/kubelet
+	@go run ./test/pack documents.tar.zst
+	CGO_ENABLED=0 go build -tags bundle,grpcnotrace,packed -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/kubelet ./cmd/kubelet
 
 bundle: ## build the kubelet's own container runtime, unless it is up to date
 	@host/runtime/bundle/build.sh

@@ -29,9 +29,10 @@ overlay() {
     printf '%s"%s":"%s"' "$sep" "$embedded/$name" "$1/$name"
     sep=,
   done
-  printf '}}\n'
+  printf '%s"%s":"%s"}}\n' "$sep" "$PWD/documents.tar.zst" "$work/documents.tar.zst"
 }
 
+GOARCH=$(go env GOHOSTARCH) go run ./test/pack "$work/documents.tar.zst"
 for arch; do
   bundle=$work/bundle-$arch
   mkdir "$bundle"
@@ -43,7 +44,7 @@ for arch; do
   fi
   [ "$status" = 0 ] || exit "$status"
   overlay "$bundle" >"$work/overlay-$arch.json"
-  GOARCH=$arch go build -tags bundle,grpcnotrace -overlay "$work/overlay-$arch.json" \
+  GOARCH=$arch go build -tags bundle,grpcnotrace,packed -overlay "$work/overlay-$arch.json" \
     -ldflags "-s -w -X main.version=$version" -o "$work/dist/kubelet-linux-$arch" ./cmd/kubelet
 done
 install -m 644 host/service/kubelet.service "$work/dist/"

@@ -11,7 +11,7 @@
 //	style.css   their looks: light and dark, wide and narrow, without a script
 //
 // The pages are those of the repository and hold nothing of a node, so every caller may read them, as with the files of
-// the dashboard. Nothing is kept: a page is rendered when a caller asks for it, one at a time, so that strangers cost
+// the dashboard. No page is kept: it is rendered when a caller asks for it, one at a time, so that strangers cost
 // the node one page of memory and no more than one core.
 //
 // Start reading at Front in handler.go.

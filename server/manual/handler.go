@@ -5,7 +5,6 @@ import (
 	"compress/gzip"
 	_ "embed"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"strings"
 	"sync"
@@ -27,7 +26,7 @@ var style string
 
 // Manual serves the documents.
 type Manual struct {
-	files fs.FS
+	texts func() (texts, error)
 	api   func() ([]byte, error) // the OpenAPI document
 	pages func() (shelf, error)  // they are listed when a caller first asks
 	index func() (index, error)  // made when a caller first searches
@@ -35,9 +34,9 @@ type Manual struct {
 }
 
 // New returns the manual of documents, and of the API that an OpenAPI document describes.
-func New(files fs.FS, api func() ([]byte, error)) *Manual {
-	m := &Manual{files: files, api: api, turn: make(chan struct{}, 1)}
-	m.pages = sync.OnceValues(func() (shelf, error) { return newShelf(files) })
+func New(documents func() (map[string][]byte, error), api func() ([]byte, error)) *Manual {
+	m := &Manual{texts: func() (texts, error) { return documents() }, api: api, turn: make(chan struct{}, 1)}
+	m.pages = sync.OnceValues(m.newPages)
 	m.index = sync.OnceValues(m.newIndex)
 	return m
 }
@@ -110,7 +109,7 @@ func (m *Manual) plainFile(pages shelf, r *http.Request) (wire.File, error) {
 		file.Type, file.Body = "text/css; charset=utf-8", []byte(style)
 		return file, nil
 	case known && p.isText():
-		source, err := fs.ReadFile(m.files, p.source)
+		source, err := m.text(p)
 		file.Type, file.Body = "text/plain; charset=utf-8", source
 		return file, err
 	}
@@ -141,9 +140,9 @@ func (m *Manual) view(pages shelf, r *http.Request) (shown view, found bool, err
 	if !known {
 		return shown, false, nil
 	}
-	source, err := fs.ReadFile(m.files, p.source)
+	source, err := m.text(p)
 	if err != nil {
-		return shown, false, fmt.Errorf("read %s: %w", p.source, err)
+		return shown, false, err
 	}
 	shown.title = p.title
 	shown.body, shown.sections, err = render(pages, p, source)
@@ -160,6 +159,20 @@ func (m *Manual) answer(query string) (string, error) {
 	return answer(query, words, sections.search(words)), err
 }
 
+// text returns the source of a page. All texts are unpacked for one page, which takes a release a few milliseconds.
+func (m *Manual) text(p page) ([]byte, error) {
+	all, err := m.texts()
+	return all[p.source], err
+}
+
+func (m *Manual) newPages() (shelf, error) {
+	all, err := m.texts()
+	if err != nil {
+		return nil, err
+	}
+	return newShelf(all)
+}
+
 // newIndex returns all sections, those of the documents before those of the API.
 func (m *Manual) newIndex() (index, error) {
 	pages, err := m.pages()
@@ -170,7 +183,11 @@ func (m *Manual) newIndex() (index, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newIndex(m.files, pages, api.sections())
+	all, err := m.texts()
+	if err != nil {
+		return nil, err
+	}
+	return newIndex(all, pages, api.sections()), nil
 }
 
 // reference shows all calls of the API, or one type.

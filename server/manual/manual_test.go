@@ -5,14 +5,12 @@ import (
 	"compress/gzip"
 	"context"
 	"io"
-	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"strings"
 	"testing"
-	"testing/fstest"
 	"time"
 
 	"nodal"
@@ -31,9 +29,18 @@ func get(t *testing.T, m *Manual, path string, headers ...string) *httptest.Resp
 	return w
 }
 
-func pagesOf(t *testing.T, files fs.FS) shelf {
+func documents(t *testing.T) texts {
 	t.Helper()
-	pages, err := newShelf(files)
+	all, err := nodal.Documents()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func pagesOf(t *testing.T, from texts) shelf {
+	t.Helper()
+	pages, err := newShelf(from)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +53,7 @@ var (
 )
 
 func TestEveryPageAnswersAndEveryLinkResolves(t *testing.T) {
-	m, pages := New(nodal.Documents, openapi.Document), pagesOf(t, nodal.Documents)
+	m, pages := New(nodal.Documents, openapi.Document), pagesOf(t, documents(t))
 	if len(pages) < 80 {
 		t.Fatalf("there are %d documents, want all of docs", len(pages))
 	}
@@ -96,11 +103,8 @@ func TestEveryPageAnswersAndEveryLinkResolves(t *testing.T) {
 
 func TestDocumentsLinkToNothingThatGoesUnseen(t *testing.T) {
 	raw := regexp.MustCompile(`(?m)^\s*<[a-z]|[^<` + "`" + `]<(br|details|img|p|span|div|kbd|sub|sup)\b`)
-	for _, p := range pagesOf(t, nodal.Documents) {
-		source, err := fs.ReadFile(nodal.Documents, p.source)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, p := range pagesOf(t, documents(t)) {
+		source := documents(t)[p.source]
 		text := string(source)
 		if p.source == front { // pictures are not embedded: the dashboard is one click away
 			text = regexp.MustCompile(`(?s)<picture>.*?</picture>`).ReplaceAllString(text, "")
@@ -224,7 +228,8 @@ func TestACallerThatLeavesWaitsForNoPage(t *testing.T) {
 func TestTheTextOfASearchIsNeverHTML(t *testing.T) {
 	readme := "# Nodal\n\nA `<script>alert(1)</script>` & more \"><img src=x onerror=a> here.\n<script>alert(2)</script>\n"
 	api := `{"tags":[{"name":"<b>"}],"paths":{"/<b>":{"get":{"operationId":"<b>","summary":"<script>","tags":["<b>"]}}}}`
-	m := New(fstest.MapFS{"README.md": {Data: []byte(readme)}}, func() ([]byte, error) { return []byte(api), nil })
+	documents := func() (map[string][]byte, error) { return texts{front: []byte(readme)}, nil }
+	m := New(documents, func() ([]byte, error) { return []byte(api), nil })
 	for _, query := range []string{`<script>`, `"><img src=x onerror=a>`, `&`, `'"<>`, "\x00<b>", "\xff<i>", `</title><script>alert(3)</script>`} {
 		for _, path := range []string{searchPath + "?q=" + url.QueryEscape(query), "/docs/", "/docs/openapi"} {
 			got := get(t, m, path).Body.String()
@@ -269,7 +274,7 @@ func TestPagesAreForReadingAlone(t *testing.T) {
 
 func TestTheMenuHasTheOrderOfTheReadme(t *testing.T) {
 	var got []string
-	for _, p := range pagesOf(t, nodal.Documents).menu() {
+	for _, p := range pagesOf(t, documents(t)).menu() {
 		got = append(got, p.address)
 	}
 	if start := strings.Join(got[:4], " "); start != "/docs/ /docs/api /docs/openapi /docs/cli" {
@@ -278,11 +283,8 @@ func TestTheMenuHasTheOrderOfTheReadme(t *testing.T) {
 	if last := got[len(got)-1]; last != "/docs/decisions/" {
 		t.Errorf("the menu ends with %s", last)
 	}
-	readme, err := fs.ReadFile(nodal.Documents, front)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range pagesOf(t, nodal.Documents) {
+	readme := documents(t)[front]
+	for _, p := range pagesOf(t, documents(t)) {
 		if strings.Count(p.source, "/") == 1 && !strings.Contains(string(readme), "]("+p.source+")") {
 			t.Errorf("README.md has no link to %s", p.source)
 		}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"html"
-	"io/fs"
 	"regexp"
 	"slices"
 	"strings"
@@ -53,21 +52,17 @@ type entry struct {
 }
 
 // newIndex reads all pages.
-func newIndex(files fs.FS, pages shelf, api []section) (all index, err error) {
+func newIndex(from texts, pages shelf, api []section) (all index) {
 	add := func(sections []section) {
 		for _, s := range sections {
 			all = append(all, entry{s, strings.ToLower(s.text), strings.ToLower(s.heading.text), strings.ToLower(s.title)})
 		}
 	}
 	for _, p := range pages {
-		source, err := fs.ReadFile(files, p.source)
-		if err != nil {
-			return nil, fmt.Errorf("search %s: %w", p.source, err)
-		}
-		add(split(p, string(source)))
+		add(split(p, string(from[p.source])))
 	}
 	add(api)
-	return all, nil
+	return all
 }
 
 // search returns the sections with all words, the best first.

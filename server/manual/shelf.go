@@ -1,15 +1,16 @@
 package manual
 
 import (
-	"bufio"
 	"cmp"
 	"fmt"
-	"io/fs"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
 )
+
+// texts holds the sources of all documents by their paths in the repository.
+type texts map[string][]byte
 
 // page is a document of the program.
 type page struct {
@@ -30,23 +31,15 @@ const (
 )
 
 // newShelf lists the documents. Those that README.md links to come first, in its order.
-func newShelf(files fs.FS) (all shelf, err error) {
-	readme, err := fs.ReadFile(files, front)
-	if err != nil {
-		return nil, fmt.Errorf("list the documents: %w", err)
-	}
-	rank := ranks(string(readme))
-	err = fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
+func newShelf(from texts) (all shelf, err error) {
+	for name, text := range from {
+		title, err := titleOf(name, text)
+		if err != nil {
+			return nil, fmt.Errorf("list the documents: %w", err)
 		}
-		title, err := titleOf(files, name)
 		all = append(all, page{name, addressOf(name), title})
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list the documents: %w", err)
 	}
+	rank := ranks(string(from[front]))
 	slices.SortFunc(all, func(a, b page) int {
 		return cmp.Or(cmp.Compare(place(rank, a), place(rank, b)), cmp.Compare(a.source, b.source))
 	})
@@ -106,18 +99,13 @@ func addressOf(source string) string {
 }
 
 // titleOf returns the first heading of a page, or the name of an example.
-func titleOf(files fs.FS, name string) (string, error) {
+func titleOf(name string, text []byte) (string, error) {
 	if path.Ext(name) != ".md" {
 		return path.Base(name), nil
 	}
-	f, err := files.Open(name)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		if title, ok := strings.CutPrefix(lines.Text(), "# "); ok {
-			return title, nil
+	for line := range strings.Lines(string(text)) {
+		if title, ok := strings.CutPrefix(line, "# "); ok {
+			return strings.TrimSpace(title), nil
 		}
 	}
 	return "", fmt.Errorf("%s has no title", name)

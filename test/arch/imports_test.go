@@ -62,6 +62,7 @@ var rules = []rule{
 	{"reconciler", []string{"node", "reconciler"}, "it reaches the machine through interfaces of its own, or it could not be simulated", nil},
 	{"host/cri/spec", []string{"node"}, "a translation depends on the pod and the node's facts, not on the runtime", nil},
 	{"host/cri/containerd", []string{"node"}, "what containerd offers beside CRI is asked without knowing CRI", nil},
+	{"test/pack", []string{"."}, "documents are packed as they are", nil},
 	{"sim", append([]string{"sim", "test"}, product...), "used by tests only", nil},
 	{"test", append([]string{"sim", "test"}, product...), "used by tests only", nil},
 }

@@ -52,6 +52,9 @@ func (b bare) wantPods(t *testing.T, images []string, flags ...string) {
 	if got != "hello from a pod\n" {
 		t.Errorf("got %q from the pod", got)
 	}
+	if got := b.ask(ctx, t, "GET", "/docs/examples/web.yaml"); got != string(b.example) {
+		t.Errorf("the example of /docs is not the one that was packed: %s", got)
+	}
 }
 
 // bare is a machine made of one file.
