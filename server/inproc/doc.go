@@ -18,7 +18,7 @@
 //     ends its own.
 //   - No message is shared: each side may change what it sent or got.
 //   - Errors are status errors, and a handler that panics makes an Internal one.
-//   - A stream holds a few messages; then the sender waits for the receiver.
+//   - A stream holds a few messages, and few bytes of large ones; then the sender waits for the receiver.
 //
 // What differs, on purpose: values in the client's context reach the handler, among them the
 // identity of the HTTP request. Options about size limits, compression and codecs have no

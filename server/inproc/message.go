@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
 // copyMessage makes into equal to from without sharing memory.
@@ -29,10 +30,26 @@ func copyMessage(into, from any) error {
 	return nil
 }
 
-func cloneMessage(m any) (proto.Message, error) {
+// moveMessage makes into equal to from, a copy of which nothing else knows.
+func moveMessage(into any, from proto.Message) error {
+	dst, ok := into.(proto.Message)
+	if !ok || dst.ProtoReflect().Type() != from.ProtoReflect().Type() {
+		return copyMessage(into, from)
+	}
+	proto.Reset(dst)
+	filled := dst.ProtoReflect()
+	from.ProtoReflect().Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
+		filled.Set(field, value)
+		return true
+	})
+	filled.SetUnknown(from.ProtoReflect().GetUnknown())
+	return nil
+}
+
+func asMessage(m any) (proto.Message, error) {
 	message, ok := m.(proto.Message)
 	if !ok {
 		return nil, fmt.Errorf("%T is not a protobuf message", m)
 	}
-	return proto.Clone(message), nil
+	return message, nil
 }

@@ -12,16 +12,12 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// depth is the number of messages that a stream holds for a busy receiver, as the window of a
-// real connection does.
-const depth = 16
-
 // call holds the state that the two ends of a stream share.
 type call struct {
 	*transport
-	to   chan proto.Message // to the handler; closed by CloseSend
-	from chan proto.Message // from the handler; closed when it has returned
-	done chan struct{}      // closed, after err is set, when the handler has returned
+	to   *queue        // to the handler; closed by CloseSend
+	from *queue        // from the handler; closed when it has returned
+	done chan struct{} // closed, after err is set, when the handler has returned
 	err  error
 }
 
@@ -43,8 +39,8 @@ func (c *Conn) NewStream(
 	}
 	shared := &call{
 		transport: newTransport(name),
-		to:        make(chan proto.Message, depth),
-		from:      make(chan proto.Message, depth),
+		to:        newQueue(),
+		from:      newQueue(),
 		done:      make(chan struct{}),
 	}
 	serverCtx, cancel := context.WithCancel(serverContext(ctx, shared.transport))
@@ -72,7 +68,7 @@ func callStream(ss *serverStream, m method, chain grpc.StreamServerInterceptor) 
 func (c *call) end(err error) {
 	c.err = err
 	close(c.done)
-	close(c.from)
+	c.from.close()
 	c.flush()
 }
 
@@ -88,26 +84,25 @@ func (s *serverStream) Context() context.Context { return s.ctx }
 func (s *serverStream) SetTrailer(md metadata.MD) { _ = s.call.SetTrailer(md) }
 
 func (s *serverStream) SendMsg(m any) error {
-	message, err := cloneMessage(m)
+	message, err := asMessage(m)
 	if err != nil {
 		return status.Errorf(codes.Internal, "send on %s: %v", s.method, err)
 	}
 	s.flush()
-	select {
-	case s.from <- message:
-		return nil
-	case <-s.ctx.Done():
+	if !s.from.put(message, s.ctx.Done(), nil) {
 		return status.FromContextError(s.ctx.Err()).Err()
 	}
+	return nil
 }
 
 func (s *serverStream) RecvMsg(m any) error {
 	select {
-	case message, ok := <-s.to:
+	case message, ok := <-s.to.messages:
 		if !ok {
 			return io.EOF
 		}
-		return copyMessage(m, message)
+		s.to.release(message)
+		return moveMessage(m, message.Message)
 	case <-s.ctx.Done():
 		return status.FromContextError(s.ctx.Err()).Err()
 	}
@@ -145,7 +140,7 @@ func (s *clientStream) Trailer() metadata.MD {
 func (s *clientStream) CloseSend() error {
 	if !s.sendClosed {
 		s.sendClosed = true
-		close(s.to)
+		s.to.close()
 	}
 	return nil
 }
@@ -164,7 +159,7 @@ func (s *clientStream) send(m any) error {
 	if s.sendClosed {
 		return status.Errorf(codes.Internal, "send on %s: after CloseSend", s.method)
 	}
-	message, err := cloneMessage(m)
+	message, err := asMessage(m)
 	if err != nil {
 		return status.Errorf(codes.Internal, "send on %s: %v", s.method, err)
 	}
@@ -173,17 +168,13 @@ func (s *clientStream) send(m any) error {
 		return io.EOF
 	default:
 	}
-	select {
-	case s.to <- message:
-		if !s.desc.ClientStreams {
-			return s.CloseSend()
-		}
-		return nil
-	case <-s.done:
-		return io.EOF
-	case <-s.ctx.Done():
+	if !s.to.put(message, s.done, s.ctx.Done()) {
 		return io.EOF
 	}
+	if !s.desc.ClientStreams {
+		return s.CloseSend()
+	}
+	return nil
 }
 
 func (s *clientStream) RecvMsg(m any) (err error) {
@@ -199,7 +190,7 @@ func (s *clientStream) RecvMsg(m any) (err error) {
 		}
 		return err
 	}
-	if err := copyMessage(m, message); err != nil {
+	if err := moveMessage(m, message); err != nil {
 		return status.Errorf(codes.Internal, "receive on %s: %v", s.method, err)
 	}
 	if s.desc.ServerStreams {
@@ -215,9 +206,10 @@ func (s *clientStream) RecvMsg(m any) (err error) {
 // next returns io.EOF when the handler has succeeded and all its messages are read.
 func (s *clientStream) next() (proto.Message, error) {
 	select {
-	case message, ok := <-s.from:
+	case message, ok := <-s.from.messages:
 		if ok {
-			return message, nil
+			s.from.release(message)
+			return message.Message, nil
 		}
 		if s.err != nil {
 			return nil, s.err
