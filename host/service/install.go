@@ -48,7 +48,7 @@ type Config struct {
 
 // Install lists the steps after which the machine runs the agent, now and after each boot.
 func Install(c Config) ([]Step, error) {
-	if err := c.yieldToOthers(); err != nil {
+	if err := errors.Join(c.yieldToOthers(), c.UpdateUnderWay()); err != nil {
 		return nil, err
 	}
 	return c.steps(), nil
@@ -86,7 +86,11 @@ func (c Config) back(purge bool) []Step {
 	if installed := err == nil; installed && c.live() {
 		steps = append(steps, run{"systemctl", "stop", unitName})
 	}
-	steps = append(steps, remove{c.path(wantsDir, unitName)}, remove{c.path(unitDir, unitName)},
+	if c.live() && c.UpdateUnderWay() != nil {
+		steps = append(steps, run{"systemctl", "stop", UpdateUnit})
+	}
+	steps = append(steps, remove{c.path(wantsDir, UpdateUnit)}, remove{c.path(unitDir, UpdateUnit)}, remove{c.path(updates)},
+		remove{c.path(wantsDir, unitName)}, remove{c.path(unitDir, unitName)},
 		removeAlias{c.path(filepath.Dir(Program), Alias), filepath.Base(Program)}, removePages{c.path(manDir), c.Mark})
 	if c.live() {
 		steps = append(steps, run{"systemctl", "daemon-reload"})

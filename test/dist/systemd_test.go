@@ -1,11 +1,13 @@
 package dist
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -68,6 +70,8 @@ func TestSystemdRunsTheNode(t *testing.T) {
 	}
 	b.wantUnmoved(ctx, t, pod)
 
+	wantUpdates(ctx, t, b, pod)
+
 	output(t, built(binary), "uninstall")
 	if got := property(t, "LoadState"); got != "not-found" {
 		t.Errorf("after uninstall the unit is %q, want it gone", got)
@@ -83,6 +87,39 @@ func TestSystemdRunsTheNode(t *testing.T) {
 	}
 	if left := rig.Leaks(before); len(left) > 0 {
 		t.Errorf("left behind: %q", left)
+	}
+}
+
+// wantUpdates updates the program to one that works, and then to one that never gets ready.
+func wantUpdates(ctx context.Context, t *testing.T, b bare, pod corev1.Pod) {
+	t.Helper()
+	newer := append(read(t, service.Program), '\n') // which an ELF file may have at its end
+	b.write(t, "run/newer", newer)
+	if got := output(t, service.Program, "self-update", "/run/newer"); !strings.Contains(got, "1 pods have to be ready") {
+		t.Errorf("the update says\n%s", got)
+	}
+	wantActive(t)
+	b.wantUnmoved(ctx, t, pod)
+	if !bytes.Equal(read(t, service.Program), newer) {
+		t.Error("the newer program is not in place")
+	}
+
+	// It passes for a program of ours, and says that it can run the node.
+	const broken = "#!/bin/sh\n# path\tnodal/cmd/kubelet\ncase $1 in check) exit 0 ;; --version=json) echo '{\"kubelet\":\"broken\"}' ;; *) exit 1 ;; esac\n"
+	if err := os.WriteFile("/run/broken", []byte(broken), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.CommandContext(ctx, service.Program, "self-update", "--within=5s", "/run/broken").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "again: after 5s: ") {
+		t.Errorf("the update to a broken program: got %v\n%s", err, out)
+	}
+	wantActive(t)
+	b.wantUnmoved(ctx, t, pod)
+	if !bytes.Equal(read(t, service.Program), newer) {
+		t.Error("the broken program was not taken back")
+	}
+	if got := strings.TrimSpace(output(t, "systemctl", "show", "--value", "--property=LoadState", service.UpdateUnit)); got != "not-found" {
+		t.Errorf("after the update its unit is %s", got)
 	}
 }
 

@@ -15,15 +15,21 @@ import (
 // nodeConn is a connection to the node's API.
 type nodeConn = grpc.ClientConn
 
+// withNode calls the agent at a socket.
+func withNode(socket string, do func(*nodeConn) error) error {
+	conn, err := grpc.NewClient("unix:"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	return do(conn)
+}
+
 // askNode runs a command of a verb that is a client of the agent on this machine, and returns the exit code.
 func askNode(verb, socket string, c Console, do func(context.Context, *nodeConn) error) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	conn, err := grpc.NewClient("unix:"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err == nil {
-		defer conn.Close()
-		err = do(ctx, conn)
-	}
+	err := withNode(socket, func(conn *nodeConn) error { return do(ctx, conn) })
 	switch {
 	case err == nil:
 		return 0

@@ -28,6 +28,7 @@ func verbs() []client.Verb {
 		{Name: "licenses", Short: "print the licences of all that is in this program", Example: "kubelet licenses | less", Raw: runLicenses},
 		{Name: "check", Short: "check what this machine lacks", Example: "kubelet check --config /etc/nodal/config.yaml", Raw: runCheck},
 		{Name: "install", Short: "install the node as a service of systemd", Example: "kubelet install --dry-run", Raw: runInstall},
+		{Name: "self-update", Words: "FILE", Short: "replace the installed program, with a way back", Example: "kubelet self-update ./kubelet-linux-amd64", Raw: runUpdate},
 		{Name: "uninstall", Short: "remove that service", Example: "kubelet uninstall --dry-run", Raw: runUninstall},
 		{Name: "clean", Short: "remove a node from this machine", Example: "kubelet clean --config /etc/nodal/config.yaml", Raw: runClean},
 		{Name: ownruntime.UnpackCommand, Raw: runUnpack, Hidden: true},

@@ -1,0 +1,154 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"nodal/host/service"
+)
+
+const (
+	// proof is the time for which a node has to be as it was: an agent that ends after a moment is no good one.
+	proof = 10 * time.Second
+	// glance is the time between two looks at the new agent.
+	glance = time.Second
+)
+
+// sight is one look at the node after an update.
+type sight struct {
+	at    time.Time
+	agent int  // its process
+	isNew bool // it runs the program that was put in place
+	pods  []*corev1.Pod
+	fault error // why it cannot be seen
+}
+
+// trial judges a new agent by what is seen of it.
+type trial struct {
+	wanted   []service.ReadyPod
+	deadline time.Time
+	agent    int       // the process that is as it should be
+	since    time.Time // this time; zero if it is not
+}
+
+// judge reports whether the trial is over, and why it failed.
+func (t *trial) judge(s sight) (over bool, why error) {
+	fault := t.lacks(s)
+	switch {
+	case fault != nil:
+		t.since = time.Time{}
+	case t.since.IsZero() || t.agent != s.agent:
+		t.agent, t.since = s.agent, s.at
+	case s.at.Sub(t.since) >= proof:
+		return true, nil
+	}
+	if s.at.Before(t.deadline) {
+		return false, nil
+	}
+	if fault == nil {
+		fault = errors.New("the agent does not stay as it should be for long enough")
+	}
+	return true, fault
+}
+
+// lacks says what is not yet as it was.
+func (t *trial) lacks(s sight) error {
+	switch {
+	case s.fault != nil:
+		return s.fault
+	case s.agent == 0:
+		return errors.New("the new agent does not run")
+	case !s.isNew:
+		return errors.New("another program than the new one runs as the agent")
+	}
+	seen := map[string]*corev1.Pod{}
+	for _, p := range s.pods {
+		seen[string(p.UID)] = p
+	}
+	for _, w := range t.wanted {
+		p := seen[w.UID]
+		if p == nil {
+			return fmt.Errorf("pod %s/%s is gone", w.Namespace, w.Name)
+		}
+		if !isReady(p) && p.Status.Phase != corev1.PodSucceeded {
+			return fmt.Errorf("pod %s/%s is not ready", w.Namespace, w.Name)
+		}
+	}
+	return nil
+}
+
+// end finishes the update that is under way, or takes it back. Each step may have been taken before.
+func (u *selfUpdate) end(ctx context.Context) error {
+	done, err := u.config.Update()
+	if err != nil {
+		return err
+	}
+	if done.Stage == service.Trying {
+		if done, err = u.try(ctx, done); err != nil {
+			return err
+		}
+		if err := u.config.Record(done); err != nil {
+			return err
+		}
+	}
+	if done.Stage == service.GoingBack {
+		fmt.Fprintf(u.Out, "going back to %s: %s\n", done.From, done.Reason)
+		if err := u.take(ctx, u.config.GoBack()); err != nil {
+			return err
+		}
+		done.Stage = service.WentBack
+		if err := u.config.Record(done); err != nil {
+			return err
+		}
+	}
+	return u.take(ctx, u.config.EndUpdate())
+}
+
+// try starts the new agent and looks at it until it is as it should be or its time is over. An end of this process in
+// between is no verdict.
+func (u *selfUpdate) try(ctx context.Context, done service.Update) (service.Update, error) {
+	began, err := u.config.UpdateBegan()
+	if err != nil {
+		return done, err
+	}
+	if !began {
+		done.Stage, done.Reason = service.WentBack, "the update was cut short before it began"
+		return done, nil
+	}
+	t := trial{wanted: done.Pods, deadline: time.Now().Add(done.Within)}
+	if err := u.take(ctx, []service.Step{service.Restart()}); err != nil {
+		fmt.Fprintln(u.Err, err) // systemd goes on to start it
+	}
+	for {
+		s := look(ctx, done.Socket)
+		if ctx.Err() != nil {
+			return done, ctx.Err()
+		}
+		over, why := t.judge(s)
+		switch {
+		case over && why == nil:
+			done.Stage = service.Updated
+			return done, nil
+		case over:
+			done.Stage, done.Reason = service.GoingBack, fmt.Sprintf("after %s: %v", done.Within, why)
+			return done, nil
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(glance):
+		}
+	}
+}
+
+// look looks at the agent and its pods.
+func look(ctx context.Context, socket string) sight {
+	s := sight{at: time.Now()}
+	if s.agent, s.isNew, s.fault = service.Agent(ctx); s.fault == nil && s.agent != 0 {
+		s.pods, s.fault = podsOf(ctx, socket)
+	}
+	return s
+}
