@@ -16,7 +16,7 @@ import (
 	"nodal/node/store"
 )
 
-// handover has the files of upstream's kubelet say which CPUs and devices containers have, for a node of a cluster: there
+// handover has the files of upstream's kubelet say which CPUs, memory and devices containers have, for a node of a cluster: there
 // upstream's kubelet may take over.
 type handover struct {
 	root    string
@@ -34,7 +34,7 @@ const handoverPause = time.Second
 func heldBefore(root string, log *slog.Logger) map[types.UID]node.Held {
 	held, err := checkpoint.Read(root)
 	if err != nil {
-		log.Warn("pods that another kubelet has started may get other CPUs and devices", "err", err)
+		log.Warn("pods that another kubelet has started may get other CPUs, memory and devices", "err", err)
 	}
 	return held
 }
@@ -45,9 +45,10 @@ func (h *handover) run(ctx context.Context) {
 	failing := false
 	write := func() {
 		writer.CPUs = h.cpus()
+		writer.Memory, writer.Kept = h.memory()
 		err := writer.Write(h.pods(), h.devices.List())
 		if err != nil && !failing {
-			h.log.Warn("upstream's kubelet would give containers other CPUs and devices", "err", err)
+			h.log.Warn("upstream's kubelet would give containers other CPUs, memory and devices", "err", err)
 		}
 		failing = err != nil
 	}
@@ -80,6 +81,15 @@ func (h *handover) cpus() cpuset.CPUSet {
 		return all.Difference(rules.Reserved)
 	}
 	return all
+}
+
+// memory returns what is handed out of NUMA nodes, and what is kept from pods; nil if the policy is not Static.
+func (h *handover) memory() (free, kept assign.Memory) {
+	rules := h.rules()
+	if rules == nil {
+		return nil, nil
+	}
+	return rules.Memory, rules.Kept
 }
 
 // pods returns those that have something, and those that run and have no record yet.

@@ -110,6 +110,7 @@ func assignRules(sys fs.FS, a config.Assign, reserved config.Reserved, kept int6
 		if err := rules.Memory.Keep(a.Kept, kept); err != nil {
 			return nil, err
 		}
+		rules.Kept = a.Kept
 	}
 	if rules.Topology, err = topology.Read(sys); err != nil && rules.Static {
 		return nil, fmt.Errorf("cpuManagerPolicy=static: %w", err)

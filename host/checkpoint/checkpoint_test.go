@@ -20,7 +20,7 @@ const gadget = corev1.ResourceName("nodal.test/gadget")
 
 // upstreams holds what the files in testdata say. The code of upstream's kubelet 1.36.3 has written them.
 var upstreams = node.Held{
-	Shares: node.Shares{"main": {CPUs: "1-2", Devices: map[corev1.ResourceName][]string{gadget: {"g1", "g2"}}}},
+	Shares: node.Shares{"main": {CPUs: "1-2", Mems: "0", Memory: []node.Piece{{Node: 0, Resource: "memory", Amount: 1 << 30}}, Devices: map[corev1.ResourceName][]string{gadget: {"g1", "g2"}}}},
 	Grants: node.Grants{"main": {
 		Env:    map[string]string{"GADGET": "g1"},
 		Mounts: []node.GrantedMount{{Host: "/run", Container: "/gadget", ReadOnly: true}},
@@ -41,7 +41,7 @@ func holder(held node.Held) *node.Pod {
 
 func TestUpstreamsFilesAreRead(t *testing.T) {
 	got, err := Read("testdata")
-	if want := map[types.UID]node.Held{"uid-a": upstreams}; err != nil || !reflect.DeepEqual(got, want) {
+	if want := map[types.UID]node.Held{"uid-a": upstreams, "uid-b": started.read, "uid-c": {Shares: spread.Shares, Grants: node.Grants{}}}; err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v, want %+v", got, err, want)
 	}
 }
@@ -76,8 +76,8 @@ func TestOneDamagedFileLeavesTheOther(t *testing.T) {
 // Upstream's kubelet refuses to start with another checksum.
 func TestTheFilesAreUpstreamsToTheByte(t *testing.T) {
 	dir := t.TempDir()
-	w := Writer{Root: dir, CPUs: cpuset.New(0, 1, 2, 3)}
-	if err := w.Write([]*node.Pod{holder(upstreams)}, gadgets()); err != nil {
+	w := Writer{Root: dir, CPUs: cpuset.New(0, 1, 2, 3), Memory: fourNodes(), Kept: kept}
+	if err := w.Write([]*node.Pod{holder(upstreams), started.pod, spread}, gadgets()); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range Files() {

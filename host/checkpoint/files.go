@@ -12,11 +12,20 @@ import (
 // The files, below the root directory of a kubelet.
 const (
 	cpuFile    = "cpu_manager_state"
+	memoryFile = "memory_manager_state"
 	deviceFile = "device-plugins/kubelet_internal_checkpoint"
 )
 
 // Files returns the names of the files, below the root directory of a kubelet.
-func Files() []string { return []string{cpuFile, deviceFile} }
+func Files() []string { return []string{cpuFile, memoryFile, deviceFile} }
+
+// The policies of the files, in upstream's words.
+const (
+	staticCPUs   = "static"
+	noCPUs       = "none"
+	staticMemory = "Static"
+	noMemory     = "None"
+)
 
 // Checksum guards a file against being read in part.
 type Checksum uint64

@@ -24,8 +24,11 @@ import (
 func Read(root string) (map[types.UID]node.Held, error) {
 	found := found{}
 	var cpus CPUManagerCheckpoint
+	var memory MemoryManagerCheckpoint
 	var devices deviceData
-	errs := []error{decode(filepath.Join(root, cpuFile), &cpus), decode(filepath.Join(root, deviceFile), &devices)}
+	errs := []error{
+		decode(filepath.Join(root, cpuFile), &cpus), decode(filepath.Join(root, memoryFile), &memory), decode(filepath.Join(root, deviceFile), &devices),
+	}
 	for uid, containers := range cpus.Entries {
 		for container, text := range containers {
 			set, err := cpuset.Parse(text)
@@ -33,6 +36,7 @@ func Read(root string) (map[types.UID]node.Held, error) {
 			found.share(uid, container, func(s *node.Share) { s.CPUs = set.String() })
 		}
 	}
+	found.memory(memory)
 	for _, e := range devices.Data.PodDeviceEntries {
 		errs = append(errs, found.devices(e))
 	}
@@ -50,6 +54,19 @@ func (f found) share(uid, container string, change func(*node.Share)) {
 	share := shares[container]
 	change(&share)
 	shares[container] = share
+}
+
+// memory adds what containers have of NUMA nodes.
+func (f found) memory(c MemoryManagerCheckpoint) {
+	for _, uid := range slices.Sorted(maps.Keys(c.Entries)) {
+		for _, container := range slices.Sorted(maps.Keys(c.Entries[uid])) {
+			for _, b := range c.Entries[uid][container] {
+				f.share(uid, container, func(s *node.Share) {
+					s.Mems, s.Memory = cpuset.New(b.NUMAAffinity...).String(), append(s.Memory, c.MachineState.take(b)...)
+				})
+			}
+		}
+	}
 }
 
 // devices adds what a container has of a resource, and what its plugin has granted.

@@ -3,7 +3,10 @@ package checkpoint
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -15,20 +18,23 @@ import (
 
 	"nodal/host/replace"
 	"nodal/node"
+	"nodal/node/assign"
 )
 
 // Writer writes the files, if they are to say something else than before.
 type Writer struct {
 	Root string
-	// CPUs are those that may be exclusive or shared; without any, the file of CPUs is left alone.
+	// CPUs are those that may be exclusive or shared; without any, none is handed out.
 	CPUs cpuset.CPUSet
+	// Memory holds what pods may have of NUMA nodes, and Kept the rest; without any, none is handed out.
+	Memory, Kept assign.Memory
 
 	written map[string][]byte
 }
 
 // Write has the files say what pods have. resources are those of plugins.
 func (w *Writer) Write(pods []*node.Pod, resources []node.DeviceResource) error {
-	cpus := CPUManagerCheckpoint{PolicyName: "static", Entries: map[string]map[string]string{}}
+	cpus := CPUManagerCheckpoint{PolicyName: staticCPUs, Entries: map[string]map[string]string{}}
 	shared, data := w.CPUs, checkpointData{RegisteredDevices: map[string][]string{}}
 	near := map[string][]int{}
 	for _, r := range resources {
@@ -64,27 +70,50 @@ func (w *Writer) Write(pods []*node.Pod, resources []node.DeviceResource) error 
 	}
 	cpus.DefaultCPUSet = shared.String()
 	slices.SortStableFunc(data.PodDeviceEntries, func(a, b PodDevicesEntry) int { return cmp.Compare(a.PodUID, b.PodUID) })
-	return w.write(cpus, data)
+	return errors.Join(w.writeCPUs(cpus), w.writeMemory(pods), w.writeDevices(data))
 }
 
-func (w *Writer) write(cpus CPUManagerCheckpoint, data checkpointData) error {
-	if !w.CPUs.IsEmpty() {
-		text, err := cpus.encode()
-		if err == nil {
-			err = w.file(cpuFile, text)
-		}
-		if err != nil {
-			return err
-		}
+func (w *Writer) writeCPUs(cpus CPUManagerCheckpoint) error {
+	if w.CPUs.IsEmpty() {
+		return w.drop(cpuFile, noCPUs)
 	}
+	return w.write(cpuFile, cpus)
+}
+
+func (w *Writer) writeMemory(pods []*node.Pod) error {
+	if w.Memory == nil {
+		return w.drop(memoryFile, noMemory)
+	}
+	return w.write(memoryFile, w.memory(pods))
+}
+
+func (w *Writer) writeDevices(data checkpointData) error {
 	if w.written[deviceFile] == nil && len(data.PodDeviceEntries)+len(data.RegisteredDevices) == 0 {
 		return nil
 	}
-	text, err := data.encode()
-	if err == nil {
-		err = w.file(deviceFile, text)
+	return w.write(deviceFile, data)
+}
+
+// drop removes a file of another policy than the node's: upstream refuses to start with it.
+func (w *Writer) drop(name, policy string) error {
+	path := filepath.Join(w.Root, name)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
-	return err
+	var file struct {
+		PolicyName string `json:"policyName"`
+	}
+	if err == nil && json.Unmarshal(text, &file) == nil && file.PolicyName == policy {
+		return nil
+	}
+	if err == nil {
+		err = os.Remove(path)
+	}
+	if err != nil {
+		return fmt.Errorf("remove a file with which upstream's kubelet would not start: %w", err)
+	}
+	return nil
 }
 
 // entriesOf returns what a container has of each resource. The node joins the answers of all plugins: the first entry has
@@ -131,12 +160,17 @@ func answerOf(g node.Grant) *deviceapi.ContainerAllocateResponse {
 	return answer
 }
 
-func (w *Writer) file(name string, text []byte) error {
+// write has a file say something, unless it says so already.
+func (w *Writer) write(name string, content interface{ encode() ([]byte, error) }) error {
+	text, err := content.encode()
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", name, err)
+	}
 	if bytes.Equal(w.written[name], text) {
 		return nil
 	}
 	path := filepath.Join(w.Root, name)
-	err := os.MkdirAll(filepath.Dir(path), 0o755)
+	err = os.MkdirAll(filepath.Dir(path), 0o755)
 	if err == nil {
 		err = replace.File(path, text, 0o600)
 	}

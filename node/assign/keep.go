@@ -1,6 +1,7 @@
 package assign
 
 import (
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -9,14 +10,15 @@ import (
 	"nodal/node"
 )
 
-// Keep has a pod that runs keep the CPUs and devices that another kubelet has given it. It returns the pod's shares with
-// those in their place, and whether the pod has them: they are as many as it asks for, and no other pod's. r may be nil.
+// Keep has a pod that runs keep the CPUs, memory and devices that another kubelet has given it. It returns the pod's shares
+// with those in their place, and whether the pod has them: they are as many as it asks for, and no other pod's. Memory stays
+// as in shares if there is no word of it, or none that fits. r may be nil.
 func (r *Rules) Keep(pod *corev1.Pod, shares, before node.Shares, held []node.Shares) (node.Shares, bool) {
 	taken := cpuset.New()
 	for _, other := range held {
 		taken = taken.Union(exclusive(other))
 	}
-	kept := node.Shares{}
+	kept, memory := node.Shares{}, r.keepMemory(pod, before, held)
 	for c := range node.Containers(&pod.Spec) {
 		share, had := shares[c.Name], before[c.Name]
 		for name := range share.Devices {
@@ -25,6 +27,9 @@ func (r *Rules) Keep(pod *corev1.Pod, shares, before node.Shares, held []node.Sh
 			}
 		}
 		share.CPUs, share.Devices = "", had.Devices
+		if memory != nil {
+			share.Mems, share.Memory, share.Start = memory[c.Name].Mems, memory[c.Name].Memory, memory[c.Name].Start
+		}
 		if r != nil && r.Static {
 			cpus, err := cpuset.Parse(had.CPUs)
 			if err != nil || cpus.Size() != CPUs(pod, c) || !cpus.Intersection(taken.Union(r.Reserved)).IsEmpty() || !cpus.IsSubsetOf(r.Topology.All()) {
@@ -42,6 +47,34 @@ func (r *Rules) Keep(pod *corev1.Pod, shares, before node.Shares, held []node.Sh
 		}
 	}
 	return kept, len(kept) > 0
+}
+
+// keepMemory returns the memory that another kubelet has given to the containers of a pod: what each asks for, of NUMA nodes
+// that have it beside what other pods hold. It returns nil if that is not so.
+func (r *Rules) keepMemory(pod *corev1.Pod, before node.Shares, held []node.Shares) node.Shares {
+	if r == nil || r.Memory == nil {
+		return nil
+	}
+	s, kept := r.stock(held), node.Shares{}
+	for c := range node.Containers(&pod.Spec) {
+		wants, had, start := MemoryOf(pod, c), before[c.Name], ForStart(pod, c)
+		// Upstream takes memory back from init containers once the application begins.
+		if len(wants) == 0 || start && had.Mems == "" {
+			continue
+		}
+		mems, err := cpuset.Parse(had.Mems)
+		ids := mems.List()
+		fits := err == nil && len(ids) > 0 && !slices.ContainsFunc(ids, func(id int) bool { return !slices.Contains(s.ids, id) })
+		// Upstream counts what init containers have less than once, as others have it after them.
+		if !fits || !start && !maps.Equal(SumOf(had.Memory), wants) || !s.groups.open(ids) || !s.free().room(ids, wants) {
+			return nil
+		}
+		kept[c.Name] = node.Share{Mems: mems.String(), Memory: s.draw(ids, wants, start), Start: start}
+		if !start {
+			s.groups.add(ids)
+		}
+	}
+	return kept
 }
 
 // holds reports whether one of the devices is among the shares of pods.

@@ -51,3 +51,40 @@ func TestAPodKeepsWhatAnotherKubeletHasGivenIt(t *testing.T) {
 		}
 	}
 }
+
+func TestAPodKeepsTheMemoryThatAnotherKubeletHasGivenIt(t *testing.T) {
+	asks := func(name, memory string) corev1.Container {
+		return corev1.Container{Name: name, Resources: corev1.ResourceRequirements{Limits: amounts("500m", memory), Requests: amounts("500m", memory)}}
+	}
+	one := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{asks("main", "2Gi")}}}
+	large := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{asks("main", "6Gi")}}}
+	twice := &corev1.Pod{Spec: corev1.PodSpec{InitContainers: []corev1.Container{asks("init", "3Gi")}, Containers: []corev1.Container{asks("main", "2Gi")}}}
+	rules := &Rules{Topology: machine(1, 2, 2, 1), Memory: nodesOf(4, 4)}
+	on := func(mems string, pieces ...node.Piece) node.Share { return node.Share{Mems: mems, Memory: pieces} }
+	piece := func(id int, gibis int64) node.Piece {
+		return node.Piece{Node: id, Resource: corev1.ResourceMemory, Amount: gibis * gibi}
+	}
+	chosen := node.Shares{"main": on("0", piece(0, 2))}
+	for name, c := range map[string]struct {
+		pod    *corev1.Pod
+		before node.Shares
+		other  node.Share
+		want   node.Shares
+	}{
+		"of its NUMA node":              {one, node.Shares{"main": on("1", piece(1, 2))}, on("1", piece(1, 2)), node.Shares{"main": on("1", piece(1, 2))}},
+		"of several":                    {large, node.Shares{"main": on("0-1", piece(0, 4), piece(1, 2))}, node.Share{}, node.Shares{"main": on("0-1", piece(0, 4), piece(1, 2))}},
+		"not if another pod has it":     {one, node.Shares{"main": on("1", piece(1, 2))}, on("1", piece(1, 3)), chosen},
+		"not if it asks for other":      {one, node.Shares{"main": on("1", piece(1, 3))}, node.Share{}, chosen},
+		"not of what is not there":      {one, node.Shares{"main": on("2", piece(2, 2))}, node.Share{}, chosen},
+		"not beside another group":      {large, node.Shares{"main": on("0-1", piece(0, 4), piece(1, 2))}, on("1", piece(1, 1)), chosen},
+		"without a word, what it chose": {one, node.Shares{"main": {CPUs: "1"}}, node.Share{}, chosen},
+		"an init container that has ended has none": {twice, node.Shares{"main": on("1", piece(1, 2))}, node.Share{},
+			node.Shares{"main": on("1", piece(1, 2))}},
+		"one that runs leaves its own to the application": {twice, node.Shares{"init": on("1", piece(1, 1)), "main": on("1", piece(1, 2))}, node.Share{},
+			node.Shares{"init": {Mems: "1", Memory: []node.Piece{piece(1, 3)}, Start: true}, "main": on("1")}},
+	} {
+		if got, _ := rules.Keep(c.pod, chosen, c.before, []node.Shares{{"x": c.other}}); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: got %v, want %v", name, got, c.want)
+		}
+	}
+}

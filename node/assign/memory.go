@@ -36,6 +36,15 @@ func (a Amounts) or(other Amounts) Amounts {
 	return most
 }
 
+// SumOf returns how much pieces are together.
+func SumOf(pieces []node.Piece) Amounts {
+	sum := Amounts{}
+	for _, p := range pieces {
+		sum[p.Resource] += p.Amount
+	}
+	return sum
+}
+
 // Memory holds what pods may use of each NUMA node, by its number.
 type Memory map[int]Amounts
 
@@ -78,9 +87,9 @@ func (m Memory) clone() Memory {
 	return made
 }
 
-// memoryOf returns what a container gets of chosen NUMA nodes: its whole request, in a pod
+// MemoryOf returns what a container gets of chosen NUMA nodes: its whole request, in a pod
 // of class Guaranteed.
-func memoryOf(pod *corev1.Pod, c *corev1.Container) Amounts {
+func MemoryOf(pod *corev1.Pod, c *corev1.Container) Amounts {
 	wants := Amounts{}
 	if limit.Class(pod) != corev1.PodQOSGuaranteed || resources.IsPodLevelResourcesSet(pod) {
 		return wants

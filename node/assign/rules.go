@@ -15,6 +15,7 @@ type Rules struct {
 	Reserved cpuset.CPUSet // for all but pods; containers without CPUs of their own may run there too
 	Options  Options
 	Memory   Memory // what pods may have of chosen NUMA nodes; nil disables the choice
+	Kept     Memory // what pods do not get of them
 	Devices  Devices
 	Align    Align
 	// WholePods has all containers of a pod lie together, not each for itself.

@@ -23,7 +23,7 @@ func (s *stock) demand(pod *corev1.Pod, c *corev1.Container) demand {
 		d.cpus = CPUs(pod, c)
 	}
 	if s.Memory != nil {
-		d.memory = memoryOf(pod, c)
+		d.memory = MemoryOf(pod, c)
 	}
 	return d
 }

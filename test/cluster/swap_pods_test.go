@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	runtimev1 "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"nodal/test/rig"
 )
 
 // swapPods use each kind of volume, a sidecar and each kind of probe.
@@ -64,6 +66,8 @@ var swapPods = []string{
 `),
 	gadgeted,
 	driven,
+	inlined,
+	owning,
 }
 
 // exclusive has a processor of its own, if the kubelets assign any.
@@ -105,7 +109,11 @@ spec:
 // begin has pods run, with a suffix to their names, writes into their volumes, and restarts the one that crashes.
 func (s *swap) begin(suffix string) (names []string) {
 	s.t.Helper()
-	for _, text := range swapPods {
+	pods := swapPods
+	if os.Getenv(rig.BundleEnv) != "" { // Debian's containerd mounts no images
+		pods = append(slices.Clone(pods), imaged)
+	}
+	for _, text := range pods {
 		name := strings.Fields(strings.SplitN(text, "{name: ", 2)[1])[0]
 		name = strings.TrimSuffix(name, ",")
 		text = strings.ReplaceAll(text, name+",", name+"-"+suffix+",")
@@ -113,6 +121,7 @@ func (s *swap) begin(suffix string) (names []string) {
 		s.create(podsPath, text)
 		names = append(names, name+"-"+suffix)
 	}
+	s.own("owning-" + suffix)
 	if suffix == "a" {
 		s.create(podsPath, strings.ReplaceAll(exclusive, "nodeName: node-a", "nodeName: localhost"))
 		names = append(names, "exclusive-a")
@@ -121,7 +130,9 @@ func (s *swap) begin(suffix string) (names []string) {
 		s.eventually(name+" ready", func() bool { p := s.pod(name); return p != nil && ready(p) })
 	}
 	s.read("volumes-"+suffix, "for d in disk part memory claimed; do echo "+suffix+" > /$d/mine; done")
-	s.read("driven-"+suffix, "echo "+suffix+" >> /disk/mine")
+	for _, name := range []string{"driven-", "inlined-", "owning-"} {
+		s.read(name+suffix, "echo "+suffix+" >> /disk/mine")
+	}
 	s.read("crashed-"+suffix, "touch /die")
 	s.eventually("a restart", func() bool {
 		p := s.pod("crashed-" + suffix)
@@ -226,8 +237,13 @@ func (s *swap) contents(names []string) (text string) {
 		if strings.HasPrefix(name, "volumes") {
 			text += name + ": " + s.read(name, seenInside) + "\n"
 		}
-		if strings.HasPrefix(name, "driven") {
+		switch kind, _, _ := strings.Cut(name, "-"); kind {
+		case "driven", "inlined", "owning":
 			text += name + ": " + s.read(name, "cat /disk/mine") + "\n"
+		case "imaged":
+			text += name + ": " + s.read(name, "/disk/bin/busybox echo runs") + "\n"
+		case "exclusive":
+			text += name + ": " + s.read(name, "grep _allowed_list /proc/self/status") + "\n"
 		}
 		if strings.HasPrefix(name, "gadgeted") {
 			text += name + ": " + s.gadget(name) + "\n"
@@ -236,25 +252,46 @@ func (s *swap) contents(names []string) (text string) {
 			text += name + ": " + string(begun)
 		}
 	}
+	return text + s.states()
+}
+
+// states returns what the files say from which upstream's kubelet would go on.
+func (s *swap) states() (text string) {
+	s.t.Helper()
+	for _, name := range s.policies.files() {
+		content, err := os.ReadFile(filepath.Join(s.node.Dir, name))
+		must(s.t, err)
+		text += name + ": " + string(content) + "\n"
+	}
 	return text
 }
 
-// static holds whether the kubelets assign processors that are a container's own.
+// static holds whether the kubelets assign processors that are a container's own. Memory of NUMA nodes they always do.
 type static bool
 
 // staticPolicies returns whether the machine has enough processors for that.
 func staticPolicies() static { return static(runtime.NumCPU() > 1) }
 
 func (on static) flags() []string {
-	if !on {
-		return nil
+	flags := []string{"--memory-manager-policy", "Static", "--kube-reserved", "memory=64Mi", "--reserved-memory", "0:memory=64Mi"}
+	if on {
+		flags = append(flags, "--cpu-manager-policy", "static", "--reserved-cpus", "0")
 	}
-	return []string{"--cpu-manager-policy", "static", "--reserved-cpus", "0"}
+	return flags
 }
 
 func (on static) config() string {
-	if !on {
-		return ""
+	config := "memoryManagerPolicy: Static\nkubeReserved: {memory: 64Mi}\nreservedMemory: [{numaNode: 0, limits: {memory: 64Mi}}]\n"
+	if on {
+		config += "cpuManagerPolicy: static\nreservedSystemCPUs: \"0\"\n"
 	}
-	return "cpuManagerPolicy: static\nreservedSystemCPUs: \"0\"\n"
+	return config
+}
+
+// files returns the names of the files in which the policies keep what they have assigned.
+func (on static) files() []string {
+	if on {
+		return []string{"cpu_manager_state", "memory_manager_state"}
+	}
+	return []string{"memory_manager_state"}
 }

@@ -34,7 +34,8 @@ type swap struct {
 	host  string // a directory of the machine that pods use
 	peer  *process.Process
 
-	gadgets string // the directory of the plugin of devices
+	gadgets  string // the directory of the plugin of devices
+	policies static
 }
 
 // newSwap makes a node on which this kubelet runs.
@@ -44,15 +45,14 @@ func newSwap(t *testing.T) *swap {
 	p, rt, files := startPlane(t), rig.Containerd(t), t.TempDir()
 	sweepLinks(t, rt.Dir)
 	share(t, filepath.Join(rt.Dir, "node", "root"))
-	s := &swap{rt: rt, files: files, host: t.TempDir(), gadgets: t.TempDir()}
+	s := &swap{rt: rt, files: files, host: t.TempDir(), gadgets: t.TempDir(), policies: staticPolicies()}
 	plugIn(t, filepath.Join(rt.Dir, "node", "root"), s.gadgets)
 	drive(t, filepath.Join(rt.Dir, "node", "root"), t.TempDir())
 	// localhost always resolves: upstream's kubelet needs that.
-	statics := staticPolicies()
 	s.world = &world{plane: p, node: daemon.Start(t, rt, slices.Concat([]string{
 		"--kubeconfig", p.kubeconfig(controlplane.Local), "--hostname-override", "localhost",
 		"--pod-manifest-path", files, "--node-status-update-frequency", "1s",
-	}, statics.flags())...)}
+	}, s.policies.flags())...)}
 	ports, claimed, err := agent.ClaimPorts()
 	must(t, err)
 	t.Cleanup(func() { claimed.Close() })
@@ -76,7 +76,7 @@ failSwapOn: false
 makeIPTablesUtilChains: false
 nodeStatusUpdateFrequency: 1s
 syncFrequency: 5s
-%s`, rt.Endpoint, files, s.node.PodLogs, ports.Secure, rt.CgroupParent, statics.config()), 0o600))
+%s`, rt.Endpoint, files, s.node.PodLogs, ports.Secure, rt.CgroupParent, s.policies.config()), 0o600))
 	s.peer = &process.Process{Path: p.Program("kubelet"), Log: filepath.Join(rt.Dir, "peer.log"), Args: []string{
 		"--config", config, "--root-dir", s.node.Dir, "--cert-dir", filepath.Join(rt.Dir, "peer-pki"),
 		"--hostname-override", "localhost", "--kubeconfig", p.kubeconfig(controlplane.Local),
@@ -163,7 +163,8 @@ func TestUpstreamsKubeletAndThisOneTakeTurns(t *testing.T) {
 		"upstream's kubelet and this one take turns on the same files: no container or sandbox, restart count, address or volume changes, neither of pods that the one nor of those that the other has started",
 		"a static pod without a UID in its manifest lives on when upstream's kubelet and this one take turns",
 		"pods stay as ready as they were when upstream's kubelet and this one take turns, and so do the times of their conditions",
-		"upstream's kubelet and this one know of each other which devices and CPUs containers have, and give them to no other pod",
+		"upstream's kubelet and this one know of each other which devices, CPUs and memory of NUMA nodes containers have, and give them to no other pod",
+		"inline csi volumes, and those of claims that a pod owns, stay when upstream's kubelet and this one take turns",
 	)
 	swaps, err := strconv.Atoi(os.Getenv(SwapsEnv))
 	if err != nil {
