@@ -68,7 +68,7 @@ test: setup-tests ## run every check, and the tests without those of test/whole.
 test-all: setup-tests ## run every check and every test, with a real container runtime
 	@test/all.sh all
 
-test-v2: setup-tests ## run conformance and end-to-end tests on cgroup v2, in an emulated machine; two hours, or PART=2/6 of it
+test-v2: setup-tests ## run all tests of a node on its own runtime, then on cgroup v2 in an emulated machine; hours, or PART=2/6 of it
 	@test/vm/all.sh
 
 test-node: ## build the dashboard and run its unit tests with Debian 12's node and npm, the oldest supported
