@@ -34,6 +34,8 @@ const (
 	ReplicaSet            ObjectKind = "ReplicaSet"
 	Deployment            ObjectKind = "Deployment"
 	Job                   ObjectKind = "Job"
+	DaemonSet             ObjectKind = "DaemonSet"
+	ControllerRevision    ObjectKind = "ControllerRevision"
 )
 
 // Value is the Kubernetes object that an Object holds.
@@ -55,6 +57,7 @@ type Kind struct {
 	Hide       func(Value)  // takes out what an admin alone may see; nil hides nothing
 	Fixed      []string     // top-level fields that never change, as JSON names them
 	Workload   bool         // it stands for pods: changes of its spec are counted, its status is a client's, and pods go with it
+	Part       bool         // it is made for a workload and goes with it
 }
 
 // kinds is the table. A kind that is added here needs a reader in node/manifest, too.
@@ -98,6 +101,12 @@ var kinds = []Kind{
 	}, {
 		Name: Job, Version: "batch/v1", Plural: "jobs", Namespaced: true, Record: "Job",
 		New: func() Value { return new(batchv1.Job) }, Workload: true,
+	}, {
+		Name: DaemonSet, Version: "apps/v1", Plural: "daemonsets", Short: "ds", Namespaced: true, Record: "DaemonSet",
+		New: func() Value { return new(appsv1.DaemonSet) }, Workload: true,
+	}, {
+		Name: ControllerRevision, Version: "apps/v1", Plural: "controllerrevisions", Namespaced: true, Record: "ControllerRevision",
+		New: func() Value { return new(appsv1.ControllerRevision) }, Fixed: []string{"data"}, Part: true,
 	},
 }
 

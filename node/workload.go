@@ -33,6 +33,8 @@ func (o *Object) Template() *corev1.PodTemplateSpec {
 		return &v.Spec.Template
 	case *batchv1.Job:
 		return &v.Spec.Template
+	case *appsv1.DaemonSet:
+		return &v.Spec.Template
 	}
 	return nil
 }

@@ -58,6 +58,9 @@ func (s *nodeService) describe(ctx context.Context) *nodev1.GetNodeResponse {
 	}
 	offered, configured := s.offers.Read(), s.config.Read()
 	answer.Capacity, answer.Allocatable, answer.Labels = quantities(offered.Capacity), quantities(offered.Allocatable), offered.Labels
+	for _, t := range offered.Taints {
+		answer.Taints = append(answer.Taints, &nodev1.Taint{Key: t.Key, Value: t.Value, Effect: string(t.Effect)})
+	}
 	answer.SwapBytes, answer.Warnings = offered.Swap.Total, warnings(configured.Warnings)
 	answer.MachineId, answer.BootId, answer.SystemUuid = s.facts.MachineID, s.facts.BootID, s.facts.SystemUUID
 	answer.SecretsKey = showKey(s.key.State())

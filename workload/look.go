@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -45,14 +46,9 @@ func (r *Runner) look(ctx context.Context) (decide.World, error) {
 
 // recall says why pods of the present workloads could not be made, and forgets the others.
 func (r *Runner) recall(w *decide.World) {
-	for _, s := range w.ReplicaSets {
-		if t, there := r.trouble[s.UID]; there {
-			w.Trouble[s.UID] = t.why
-		}
-	}
-	for _, j := range w.Jobs {
-		if t, there := r.trouble[j.UID]; there {
-			w.Trouble[j.UID] = t.why
+	for _, uid := range w.Makers() {
+		if t, there := r.trouble[uid]; there {
+			w.Trouble[uid] = t.why
 		}
 	}
 	maps.DeleteFunc(r.trouble, func(uid types.UID, _ trouble) bool { return w.Trouble[uid] == "" })
@@ -65,8 +61,29 @@ func (r *Runner) lookAtObjects(ctx context.Context, w *decide.World) (err error)
 	if w.ReplicaSets, err = list[appsv1.ReplicaSet](ctx, r, node.ReplicaSet); err != nil {
 		return err
 	}
-	w.Jobs, err = list[batchv1.Job](ctx, r, node.Job)
-	return err
+	if w.Jobs, err = list[batchv1.Job](ctx, r, node.Job); err != nil {
+		return err
+	}
+	return r.lookAtDaemons(ctx, w)
+}
+
+// lookAtDaemons reads the DaemonSets, and what these depend on if there are any.
+func (r *Runner) lookAtDaemons(ctx context.Context, w *decide.World) (err error) {
+	if w.DaemonSets, err = list[appsv1.DaemonSet](ctx, r, node.DaemonSet); err != nil || len(w.DaemonSets) == 0 {
+		return err
+	}
+	if w.Revisions, err = list[appsv1.ControllerRevision](ctx, r, node.ControllerRevision); err != nil {
+		return err
+	}
+	found, err := r.node.GetNode(ctx, &nodev1.GetNodeRequest{})
+	if err != nil {
+		return fmt.Errorf("look at the node: %w", err)
+	}
+	w.Node = &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: found.GetName(), Labels: found.GetLabels()}}
+	for _, t := range found.GetTaints() {
+		w.Node.Spec.Taints = append(w.Node.Spec.Taints, corev1.Taint{Key: t.GetKey(), Value: t.GetValue(), Effect: corev1.TaintEffect(t.GetEffect())})
+	}
+	return nil
 }
 
 // kept has a job of a file or a URL stay after its time: it goes with its file.

@@ -26,6 +26,7 @@ type Runner struct {
 	manifests nodev1.ManifestsServiceClient
 	pods      nodev1.PodsServiceClient
 	objects   nodev1.ObjectsServiceClient
+	node      nodev1.NodeServiceClient
 	trouble   map[types.UID]trouble // by workload
 }
 
@@ -40,6 +41,7 @@ func New(c Config) *Runner {
 	return &Runner{
 		Config: c, trouble: map[types.UID]trouble{},
 		manifests: nodev1.NewManifestsServiceClient(c.API), pods: nodev1.NewPodsServiceClient(c.API), objects: nodev1.NewObjectsServiceClient(c.API),
+		node: nodev1.NewNodeServiceClient(c.API),
 	}
 }
 
@@ -54,8 +56,10 @@ func (r *Runner) Run(ctx context.Context) {
 	news := make(bell, 1)
 	news.ring()
 	go r.follow(ctx, news, "workloads", r.watchObjects)
-	watch := podWatch{start: func(ctx context.Context) { r.follow(ctx, news, "pods", r.watchPods) }}
-	defer watch.stop()
+	watchPods := watch{start: func(ctx context.Context) { r.follow(ctx, news, "pods", r.watchPods) }}
+	watchNode := watch{start: func(ctx context.Context) { r.follow(ctx, news, "the node", r.watchNode) }}
+	defer watchPods.stop()
+	defer watchNode.stop()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -65,8 +69,9 @@ func (r *Runner) Run(ctx context.Context) {
 		case <-news:
 		case <-timer.C:
 		}
-		again, busy := r.turn(ctx)
-		watch.keep(ctx, busy)
+		again, what := r.turn(ctx)
+		watchPods.keep(ctx, what.pods)
+		watchNode.keep(ctx, what.node)
 		pause(ctx, gap)
 		timer.Stop()
 		if !again.IsZero() {
@@ -75,16 +80,22 @@ func (r *Runner) Run(ctx context.Context) {
 	}
 }
 
-// turn takes one look and does what follows from it. It returns when time alone may bring more to do, and whether there are
-// workloads at all.
-func (r *Runner) turn(ctx context.Context) (again time.Time, busy bool) {
+// needs says what has to be watched beside workloads.
+type needs struct {
+	pods bool // there are workloads
+	node bool // there are DaemonSets
+}
+
+// turn takes one look and does what follows from it. It returns when time alone may bring more to do, and what to watch.
+func (r *Runner) turn(ctx context.Context) (again time.Time, what needs) {
 	world, err := r.look(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
 			r.Log.Warn("cannot look at the workloads of the node", "err", err)
 		}
-		return r.Clock().Add(retry), true
+		return r.Clock().Add(retry), needs{pods: true, node: len(world.DaemonSets) > 0}
 	}
+	what = needs{pods: !world.Empty(), node: len(world.DaemonSets) > 0}
 	plan := decide.Next(world)
 	again = plan.Again
 	soonest := func(at time.Time) {
@@ -94,11 +105,11 @@ func (r *Runner) turn(ctx context.Context) (again time.Time, busy bool) {
 	}
 	for _, c := range plan.Changes {
 		if ctx.Err() != nil {
-			return again, true
+			return again, what
 		}
 		soonest(r.do(ctx, c))
 	}
-	return again, !world.Empty()
+	return again, what
 }
 
 // bell wakes one sleeper, however often it rings.
@@ -143,23 +154,33 @@ func (r *Runner) watchPods(ctx context.Context, each func()) error {
 	return err
 }
 
-// kinds lists the kinds of workloads.
+func (r *Runner) watchNode(ctx context.Context, each func()) error {
+	stream, err := r.node.WatchNode(ctx, &nodev1.WatchNodeRequest{})
+	for err == nil {
+		if _, err = stream.Recv(); err == nil {
+			each()
+		}
+	}
+	return err
+}
+
+// kinds lists the kinds of workloads and of their parts.
 func kinds() (names []string) {
 	for _, k := range node.Kinds() {
-		if k.Workload {
+		if k.Workload || k.Part {
 			names = append(names, k.Plural)
 		}
 	}
 	return names
 }
 
-// podWatch watches pods as long as there is a workload.
-type podWatch struct {
+// watch follows something as long as that matters.
+type watch struct {
 	start func(context.Context)
 	end   context.CancelFunc // nil while it does not run
 }
 
-func (w *podWatch) keep(ctx context.Context, wanted bool) {
+func (w *watch) keep(ctx context.Context, wanted bool) {
 	switch {
 	case wanted && w.end == nil:
 		ctx, w.end = context.WithCancel(ctx)
@@ -169,7 +190,7 @@ func (w *podWatch) keep(ctx context.Context, wanted bool) {
 	}
 }
 
-func (w *podWatch) stop() {
+func (w *watch) stop() {
 	if w.end != nil {
 		w.end()
 		w.end = nil

@@ -116,10 +116,10 @@ func (in Intake) endWorkload(tx *store.Tx, old *node.Object, how metav1.Deletion
 	return nil
 }
 
-// objectsOf returns the workloads that belong to another one.
+// objectsOf returns the workloads and their parts that belong to another workload.
 func objectsOf(tx *store.Tx, uid types.UID) (found []*node.Object) {
 	for _, kind := range node.Kinds() {
-		if !kind.Workload {
+		if !kind.Workload && !kind.Part {
 			continue
 		}
 		for _, o := range tx.Objects(kind.Name) {

@@ -8,6 +8,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"nodal/node"
 	"nodal/node/policy"
@@ -42,6 +43,41 @@ func (b *bench) ownedPod(name string) Delivery {
 	kind, _ := node.KindNamed(string(node.ReplicaSet))
 	d.Pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(set.Value, kind.GroupVersionKind())}
 	return d
+}
+
+// revision returns a past template of the set.
+func (b *bench) revision(data string) Delivery {
+	r := &appsv1.ControllerRevision{ObjectMeta: *b.ownedPod("x").Pod.ObjectMeta.DeepCopy(), Data: runtime.RawExtension{Raw: []byte(data)}}
+	r.Name, r.Labels = "calm-1", nil
+	return Delivery{Object: node.NewObject(r)}
+}
+
+func TestRevisionsAreOfTheNodeAndGoWithTheirWorkload(t *testing.T) {
+	b := newBench(t)
+	b.take(replicas())
+	made := b.revision(`{"spec":{}}`)
+	if _, _, err := b.in.Apply([]Delivery{made}, b.now); !errors.Is(err, node.ErrUnsupported) {
+		t.Errorf("an admin posts one: %v", err)
+	}
+	if err := b.in.Review(made); !errors.Is(err, node.ErrUnsupported) {
+		t.Errorf("an admin has one reviewed: %v", err)
+	}
+	made.By = policy.Workload
+	b.take(made)
+	other := b.revision(`{"spec":{"template":{}}}`)
+	other.By = policy.Workload
+	if _, _, err := b.in.Apply([]Delivery{other}, b.now); !errors.Is(err, node.ErrInvalid) {
+		t.Errorf("its data changes: %v", err)
+	}
+	if err := b.in.DeleteObject(calm, b.now); err != nil {
+		t.Fatal(err)
+	}
+	if _, there := b.in.Store.Object(made.Object.Ref()); there {
+		t.Error("it stays without its workload")
+	}
+	if _, _, err := b.in.Apply([]Delivery{made}, b.now); !errors.Is(err, node.ErrConflict) {
+		t.Errorf("one of a workload that is gone is made: %v", err)
+	}
 }
 
 func TestPodsGoWithTheirWorkload(t *testing.T) {

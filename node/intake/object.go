@@ -11,6 +11,7 @@ import (
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"nodal/node"
 	"nodal/node/store"
@@ -141,7 +142,7 @@ func authored(o *node.Object) []part {
 	value := reflect.ValueOf(o.Value).Elem()
 	for i := range value.NumField() {
 		field := value.Type().Field(i)
-		if !slices.Contains(compared, field.Name) {
+		if !slices.Contains(compared, field.Name) || field.Type == reflect.TypeFor[runtime.RawExtension]() {
 			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 			parts = append(parts, part{name, value.Field(i).Interface()})
 		}

@@ -17,5 +17,5 @@ func (in Intake) Review(d Delivery) error {
 		_, more := capability.Check(sample(d.Object))
 		refused = append(inTemplate(more), refused...)
 	}
-	return errors.Join(in.permittedPlace(d), in.permittedPolicy(d), refusedBy(d, refused))
+	return errors.Join(in.permittedPlace(d), in.permittedRevision(d), in.permittedPolicy(d), refusedBy(d, refused))
 }

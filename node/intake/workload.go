@@ -21,8 +21,11 @@ import (
 // permittedWorkload refuses a workload that nothing would run, whose owner is gone, or that changes what has to stay. It
 // returns warnings about its pods.
 func (in Intake) permittedWorkload(tx *store.Tx, d Delivery, old *node.Object) (warnings []string, err error) {
+	if err := in.permittedRevision(d); err != nil {
+		return nil, err
+	}
 	if !d.Object.Kind.Workload() {
-		return nil, nil
+		return nil, in.owned(tx, d, d.Object.Meta())
 	}
 	if in.NoWorkloads != "" {
 		return nil, fmt.Errorf("%s: %s: %w", d.Object.Ref(), in.NoWorkloads, node.ErrUnsupported)
@@ -49,6 +52,15 @@ func (in Intake) permittedWorkload(tx *store.Tx, d Delivery, old *node.Object) (
 		warnings[i] = templateField + warnings[i]
 	}
 	return warnings, nil
+}
+
+// permittedRevision refuses a past template that the part that runs workloads has not made: pods are made from it, and it is
+// not held to the policy of posters.
+func (in Intake) permittedRevision(d Delivery) error {
+	if d.Object.Kind != node.ControllerRevision || in.poster(d) == policy.Workload {
+		return nil
+	}
+	return fmt.Errorf("%s: the node makes revisions from the templates of workloads; change the workload: %w", d.Object.Ref(), node.ErrUnsupported)
 }
 
 // keepsTemplate reports whether a delivery changes nothing of the pods that a workload stands for. Then its template is not
@@ -95,6 +107,8 @@ func changedForGood(old, next *node.Object) string {
 		was, is = old.Value.(*appsv1.ReplicaSet).Spec.Selector, v.Spec.Selector
 	case *appsv1.Deployment:
 		was, is = old.Value.(*appsv1.Deployment).Spec.Selector, v.Spec.Selector
+	case *appsv1.DaemonSet:
+		was, is = old.Value.(*appsv1.DaemonSet).Spec.Selector, v.Spec.Selector
 	case *batchv1.Job:
 		return jobChanged(&old.Value.(*batchv1.Job).Spec, &v.Spec)
 	}

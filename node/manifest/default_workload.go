@@ -36,6 +36,19 @@ func defaultDeployment(d *appsv1.Deployment) {
 	DefaultTemplate(&spec.Template)
 }
 
+func defaultDaemonSet(d *appsv1.DaemonSet) {
+	d.Status = appsv1.DaemonSetStatus{}
+	spec := &d.Spec
+	setDefaultPtr(&spec.RevisionHistoryLimit, defaultHistory)
+	setDefault(&spec.UpdateStrategy.Type, appsv1.RollingUpdateDaemonSetStrategyType)
+	if spec.UpdateStrategy.Type == appsv1.RollingUpdateDaemonSetStrategyType {
+		setDefaultPtr(&spec.UpdateStrategy.RollingUpdate, appsv1.RollingUpdateDaemonSet{})
+		setDefaultPtr(&spec.UpdateStrategy.RollingUpdate.MaxUnavailable, intstr.FromInt32(1))
+		setDefaultPtr(&spec.UpdateStrategy.RollingUpdate.MaxSurge, intstr.FromInt32(0))
+	}
+	DefaultTemplate(&spec.Template)
+}
+
 // defaultJob completes a job. Without a number of completions the first success of one of its pods ends it, unless there is
 // one pod only.
 func defaultJob(job *batchv1.Job) {

@@ -49,6 +49,10 @@ func readers() []reader {
 			r.complete, r.check = of(defaultDeployment, rules.Deployment)
 		case node.Job:
 			r.complete, r.check = of(defaultJob, rules.Job)
+		case node.DaemonSet:
+			r.complete, r.check = of(defaultDaemonSet, rules.DaemonSet)
+		case node.ControllerRevision:
+			r.complete, r.check = of(nil, rules.ControllerRevision)
 		}
 		all = append(all, r)
 	}

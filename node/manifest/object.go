@@ -22,7 +22,7 @@ func (b *bundle) value(at place, object []byte, r reader) {
 	owners := meta.OwnerReferences
 	*meta = authoredMeta(meta)
 	meta.ManagedFields = managed
-	if r.Workload {
+	if r.Workload || r.Part {
 		meta.OwnerReferences = owners
 	}
 	if r.Namespaced {

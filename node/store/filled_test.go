@@ -17,6 +17,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"nodal/node"
@@ -159,6 +160,8 @@ func samples() []any {
 		&appsv1.ReplicaSet{ObjectMeta: placed, Spec: appsv1.ReplicaSetSpec{Replicas: new(int32(2)), Template: template}},
 		&appsv1.Deployment{ObjectMeta: placed, Spec: appsv1.DeploymentSpec{Replicas: new(int32(2)), Template: template}},
 		&batchv1.Job{ObjectMeta: placed, Spec: batchv1.JobSpec{Completions: new(int32(2)), Template: template}},
+		&appsv1.DaemonSet{ObjectMeta: placed, Spec: appsv1.DaemonSetSpec{MinReadySeconds: 2, Template: template}},
+		&appsv1.ControllerRevision{ObjectMeta: placed, Data: runtime.RawExtension{Raw: []byte(`{"spec":{}}`)}, Revision: 2},
 		&schedulingv1.PriorityClass{ObjectMeta: meta, Value: 1000, Description: "for what matters"},
 	}
 }

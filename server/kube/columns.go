@@ -85,6 +85,7 @@ var kindColumns = map[node.ObjectKind]columns{
 		return []any{p.Name, metav1.FormatLabelSelector(&p.Spec.PodSelector), ageOf(p.CreationTimestamp)}
 	})},
 	node.ReplicaSet: replicaSetColumns, node.Deployment: deploymentColumns, node.Job: jobColumns,
+	node.DaemonSet: daemonSetColumns, node.ControllerRevision: revisionColumns,
 }
 
 func amountOf(of corev1.ResourceList) string {

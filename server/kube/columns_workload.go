@@ -9,6 +9,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
@@ -61,6 +62,35 @@ var deploymentColumns = columns{
 			int64(d.Status.AvailableReplicas), ageOf(d.CreationTimestamp),
 		}, programCells(&d.Spec.Template, d.Spec.Selector)...)
 	}),
+}
+
+var daemonSetColumns = columns{
+	counts([]string{"Desired", "Current", "Ready", "Up-to-date", "Available"},
+		[]string{"Name", "Desired", "Current", "Ready", "Up-to-date", "Available", "Node Selector", "Age"}, programs...),
+	typed(func(d *appsv1.DaemonSet) []any {
+		s := &d.Status
+		return append([]any{
+			d.Name, int64(s.DesiredNumberScheduled), int64(s.CurrentNumberScheduled), int64(s.NumberReady), int64(s.UpdatedNumberScheduled),
+			int64(s.NumberAvailable), labels.FormatLabels(d.Spec.Template.Spec.NodeSelector), ageOf(d.CreationTimestamp),
+		}, programCells(&d.Spec.Template, d.Spec.Selector)...)
+	}),
+}
+
+var revisionColumns = columns{
+	counts([]string{"Revision"}, []string{"Name", "Controller", "Revision", "Age"}),
+	typed(func(r *appsv1.ControllerRevision) []any {
+		return []any{r.Name, ownerText(r), r.Revision, ageOf(r.CreationTimestamp)}
+	}),
+}
+
+// ownerText names the workload of an object as kubectl does.
+func ownerText(of metav1.Object) string {
+	owner := metav1.GetControllerOf(of)
+	if owner == nil {
+		return "<none>"
+	}
+	group, _, _ := strings.Cut(owner.APIVersion, "/")
+	return fmt.Sprintf("%s.%s/%s", strings.ToLower(owner.Kind), group, owner.Name)
 }
 
 var jobColumns = columns{

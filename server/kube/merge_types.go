@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/structured-merge-diff/v6/schema"
 	smd "sigs.k8s.io/structured-merge-diff/v6/typed"
 )
@@ -142,7 +143,7 @@ func (m *mergeTypes) of(t reflect.Type) schema.TypeRef {
 	}
 	switch t.Kind() {
 	case reflect.Struct:
-		if t == reflect.TypeFor[metav1.FieldsV1]() || t.NumField() == 0 {
+		if t == reflect.TypeFor[metav1.FieldsV1]() || t == reflect.TypeFor[runtime.RawExtension]() || t.NumField() == 0 {
 			return typeNamed(anyValue)
 		}
 		return typeNamed(m.add(t))

@@ -67,10 +67,15 @@ func shownNode(of *nodev1.GetNodeResponse) (*object, error) {
 			},
 		},
 	}
+	for _, t := range of.GetTaints() {
+		made.Spec.Taints = append(made.Spec.Taints, corev1.Taint{Key: t.GetKey(), Value: t.GetValue(), Effect: corev1.TaintEffect(t.GetEffect())})
+	}
 	if c := of.GetCordon(); c != nil {
 		made.Spec.Unschedulable = true
 		since := metav1.NewTime(c.GetSinceAt().AsTime())
-		made.Spec.Taints = []corev1.Taint{{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule, TimeAdded: &since}}
+		made.Spec.Taints = append(made.Spec.Taints, corev1.Taint{
+			Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule, TimeAdded: &since,
+		})
 	}
 	if len(made.Spec.PodCIDRs) > 0 {
 		made.Spec.PodCIDR = made.Spec.PodCIDRs[0]

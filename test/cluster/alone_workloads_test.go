@@ -59,12 +59,14 @@ func TestKubectlRunsWorkloadsOnANodeAlone(t *testing.T) {
 		"a ReplicaSet on a node without a cluster keeps as many pods as it wants, over a kill of the agent too, and kubectl scales it",
 		"kubectl create job, wait and logs work for jobs on a node; an ended job goes after its time, and one that fails says so",
 		"kubectl rollout status, history, undo, restart, pause and resume work for a Deployment on a node",
+		"a DaemonSet runs once on a node that it selects, and kubectl rollout status, history, undo and restart work for it",
 		"kubectl delete of a workload takes its pods with it, at once or first, or leaves them behind (--cascade)",
 	)
 	a := startAlone(t)
 	a.keepsASet()
 	a.runsJobs()
 	a.rolls()
+	a.runsADaemon()
 }
 
 // keepsASet checks a ReplicaSet.

@@ -27,6 +27,7 @@ type site struct {
 	objects  map[node.ObjectRef]node.Value
 	pods     map[string]*corev1.Pod
 	trouble  map[types.UID]string
+	node     *corev1.Node
 	uids     int
 }
 
@@ -34,6 +35,7 @@ func newSite(t *testing.T) *site {
 	return &site{
 		t: t, now: time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC), objects: map[node.ObjectRef]node.Value{},
 		pods: map[string]*corev1.Pod{}, trouble: map[types.UID]string{},
+		node: &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "here", Labels: map[string]string{"disk": "fast"}}},
 	}
 }
 
@@ -55,7 +57,9 @@ func (s *site) post(v node.Value) node.Value {
 	if old, there := s.objects[ref]; there {
 		v.SetUID(old.GetUID())
 		v.SetGeneration(old.GetGeneration() + 1)
-		node.NewObject(v).TakeStatus(node.NewObject(old))
+		if o := node.NewObject(v); o.Status() != nil {
+			o.TakeStatus(node.NewObject(old))
+		}
 		s.stamp(v)
 	} else {
 		s.birth(v)
@@ -66,7 +70,7 @@ func (s *site) post(v node.Value) node.Value {
 }
 
 func (s *site) look() World {
-	w := World{Now: s.now, Taken: map[types.NamespacedName]bool{}, Trouble: s.trouble}
+	w := World{Now: s.now, Taken: map[types.NamespacedName]bool{}, Trouble: s.trouble, Node: s.node}
 	for _, name := range slices.Sorted(maps.Keys(s.pods)) {
 		w.Pods = append(w.Pods, s.pods[name].DeepCopy())
 		w.Taken[types.NamespacedName{Namespace: "default", Name: name}] = true
@@ -85,6 +89,10 @@ func (s *site) look() World {
 			w.Deployments = append(w.Deployments, v)
 		case *batchv1.Job:
 			w.Jobs = append(w.Jobs, v)
+		case *appsv1.DaemonSet:
+			w.DaemonSets = append(w.DaemonSets, v)
+		case *appsv1.ControllerRevision:
+			w.Revisions = append(w.Revisions, v)
 		}
 	}
 	return w

@@ -7,6 +7,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/node"
@@ -18,13 +19,32 @@ type World struct {
 	Deployments []*appsv1.Deployment
 	ReplicaSets []*appsv1.ReplicaSet
 	Jobs        []*batchv1.Job
+	DaemonSets  []*appsv1.DaemonSet
+	Revisions   []*appsv1.ControllerRevision  // past and present templates of DaemonSets
+	Node        *corev1.Node                  // its name, labels and taints; nil if there are no DaemonSets
 	Pods        []*corev1.Pod                 // that came over the API
 	Taken       map[types.NamespacedName]bool // names of pods
 	Trouble     map[types.UID]string          // why a pod of a workload could not be made lately
 }
 
 // Empty reports whether there is nothing to look after.
-func (w *World) Empty() bool { return len(w.Deployments)+len(w.ReplicaSets)+len(w.Jobs) == 0 }
+func (w *World) Empty() bool {
+	return len(w.Deployments)+len(w.ReplicaSets)+len(w.Jobs)+len(w.DaemonSets) == 0
+}
+
+// Makers returns the UIDs of the workloads that make pods.
+func (w *World) Makers() (uids []types.UID) {
+	uids = append(uids, uidsOf(w.ReplicaSets)...)
+	uids = append(uids, uidsOf(w.Jobs)...)
+	return append(uids, uidsOf(w.DaemonSets)...)
+}
+
+func uidsOf[T metav1.Object](all []T) (uids []types.UID) {
+	for _, one := range all {
+		uids = append(uids, one.GetUID())
+	}
+	return uids
+}
 
 // Plan holds what to do next, in this order.
 type Plan struct {
@@ -74,6 +94,9 @@ func Next(w World) Plan {
 	}
 	for _, s := range w.ReplicaSets {
 		c.replicaSet(s)
+	}
+	for _, d := range w.DaemonSets {
+		c.daemonSet(d)
 	}
 	for _, j := range w.Jobs {
 		c.job(j)

@@ -64,10 +64,7 @@ func (c workloadCheck) strategy(how *appsv1.DeploymentStrategy) {
 	}
 	at = at.Child("rollingUpdate")
 	c.share(at.Child("maxSurge"), rolling.MaxSurge)
-	c.share(at.Child("maxUnavailable"), rolling.MaxUnavailable)
-	if above(rolling.MaxUnavailable) {
-		c.bad(at.Child("maxUnavailable"), rolling.MaxUnavailable.StrVal, "must not be greater than 100%")
-	}
+	c.part(at.Child("maxUnavailable"), rolling.MaxUnavailable)
 	if none(rolling.MaxSurge) && none(rolling.MaxUnavailable) {
 		c.bad(at.Child("maxUnavailable"), rolling.MaxUnavailable.String(), "may not be 0 when `maxSurge` is 0")
 	}

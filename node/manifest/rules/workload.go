@@ -97,6 +97,14 @@ func (c workloadCheck) share(at *field.Path, value *intstr.IntOrString) {
 	}
 }
 
+// part checks a share of all pods, which is at most all of them.
+func (c workloadCheck) part(at *field.Path, value *intstr.IntOrString) {
+	c.share(at, value)
+	if above(value) {
+		c.bad(at, value.StrVal, "must not be greater than 100%")
+	}
+}
+
 // none reports whether a share is of no pods at all.
 func none(value *intstr.IntOrString) bool {
 	return value != nil && (value.Type == intstr.Int && value.IntVal == 0 || value.Type == intstr.String && strings.Trim(value.StrVal, "0") == "%")

@@ -27,7 +27,9 @@ export const kinds = [
   { kind: "csidrivers", one: "CSIDriver", many: "CSI drivers", namespaced: false, empty: "How volumes of CSI drivers are published." },
   { kind: "deployments", one: "Deployment", many: "Deployments", namespaced: true, empty: "Pods that are kept running, and replaced step by step." },
   { kind: "replicasets", one: "ReplicaSet", many: "Replica sets", namespaced: true, empty: "Pods that are kept running." },
+  { kind: "daemonsets", one: "DaemonSet", many: "Daemon sets", namespaced: true, empty: "Pods that run once on each node." },
   { kind: "jobs", one: "Job", many: "Jobs", namespaced: true, empty: "Pods that run until they succeed." },
+  { kind: "controllerrevisions", one: "ControllerRevision", many: "Revisions", namespaced: true, empty: "Past templates of daemon sets." },
 ] as const satisfies readonly KindInfo[];
 
 export type Kind = (typeof kinds)[number]["kind"];

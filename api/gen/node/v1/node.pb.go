@@ -159,7 +159,9 @@ type GetNodeResponse struct {
 	// How the node follows the files of its configuration.
 	Configuration *Configuration `protobuf:"bytes,26,opt,name=configuration,proto3" json:"configuration,omitempty"`
 	// Why the node takes no new pods; absent while it does.
-	Cordon        *CordonState `protobuf:"bytes,27,opt,name=cordon,proto3" json:"cordon,omitempty"`
+	Cordon *CordonState `protobuf:"bytes,27,opt,name=cordon,proto3" json:"cordon,omitempty"`
+	// What keeps pods away that do not tolerate it, by the configuration.
+	Taints        []*Taint `protobuf:"bytes,28,rep,name=taints,proto3" json:"taints,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -383,6 +385,75 @@ func (x *GetNodeResponse) GetCordon() *CordonState {
 	return nil
 }
 
+func (x *GetNodeResponse) GetTaints() []*Taint {
+	if x != nil {
+		return x.Taints
+	}
+	return nil
+}
+
+// Taint keeps pods away that do not tolerate it.
+type Taint struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Key   string                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	Value string                 `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
+	// NoSchedule, PreferNoSchedule or NoExecute.
+	Effect        string `protobuf:"bytes,3,opt,name=effect,proto3" json:"effect,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Taint) Reset() {
+	*x = Taint{}
+	mi := &file_node_v1_node_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Taint) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Taint) ProtoMessage() {}
+
+func (x *Taint) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_node_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Taint.ProtoReflect.Descriptor instead.
+func (*Taint) Descriptor() ([]byte, []int) {
+	return file_node_v1_node_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Taint) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *Taint) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
+func (x *Taint) GetEffect() string {
+	if x != nil {
+		return x.Effect
+	}
+	return ""
+}
+
 // CordonState says since when the node takes no new pods.
 type CordonState struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
@@ -395,7 +466,7 @@ type CordonState struct {
 
 func (x *CordonState) Reset() {
 	*x = CordonState{}
-	mi := &file_node_v1_node_proto_msgTypes[2]
+	mi := &file_node_v1_node_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -407,7 +478,7 @@ func (x *CordonState) String() string {
 func (*CordonState) ProtoMessage() {}
 
 func (x *CordonState) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[2]
+	mi := &file_node_v1_node_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -420,7 +491,7 @@ func (x *CordonState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CordonState.ProtoReflect.Descriptor instead.
 func (*CordonState) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{2}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *CordonState) GetSinceAt() *timestamppb.Timestamp {
@@ -447,7 +518,7 @@ type CordonRequest struct {
 
 func (x *CordonRequest) Reset() {
 	*x = CordonRequest{}
-	mi := &file_node_v1_node_proto_msgTypes[3]
+	mi := &file_node_v1_node_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -459,7 +530,7 @@ func (x *CordonRequest) String() string {
 func (*CordonRequest) ProtoMessage() {}
 
 func (x *CordonRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[3]
+	mi := &file_node_v1_node_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -472,7 +543,7 @@ func (x *CordonRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CordonRequest.ProtoReflect.Descriptor instead.
 func (*CordonRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{3}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *CordonRequest) GetReason() string {
@@ -491,7 +562,7 @@ type CordonResponse struct {
 
 func (x *CordonResponse) Reset() {
 	*x = CordonResponse{}
-	mi := &file_node_v1_node_proto_msgTypes[4]
+	mi := &file_node_v1_node_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -503,7 +574,7 @@ func (x *CordonResponse) String() string {
 func (*CordonResponse) ProtoMessage() {}
 
 func (x *CordonResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[4]
+	mi := &file_node_v1_node_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -516,7 +587,7 @@ func (x *CordonResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CordonResponse.ProtoReflect.Descriptor instead.
 func (*CordonResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{4}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *CordonResponse) GetCordon() *CordonState {
@@ -534,7 +605,7 @@ type UncordonRequest struct {
 
 func (x *UncordonRequest) Reset() {
 	*x = UncordonRequest{}
-	mi := &file_node_v1_node_proto_msgTypes[5]
+	mi := &file_node_v1_node_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -546,7 +617,7 @@ func (x *UncordonRequest) String() string {
 func (*UncordonRequest) ProtoMessage() {}
 
 func (x *UncordonRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[5]
+	mi := &file_node_v1_node_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -559,7 +630,7 @@ func (x *UncordonRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UncordonRequest.ProtoReflect.Descriptor instead.
 func (*UncordonRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{5}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{6}
 }
 
 type UncordonResponse struct {
@@ -570,7 +641,7 @@ type UncordonResponse struct {
 
 func (x *UncordonResponse) Reset() {
 	*x = UncordonResponse{}
-	mi := &file_node_v1_node_proto_msgTypes[6]
+	mi := &file_node_v1_node_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -582,7 +653,7 @@ func (x *UncordonResponse) String() string {
 func (*UncordonResponse) ProtoMessage() {}
 
 func (x *UncordonResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[6]
+	mi := &file_node_v1_node_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -595,7 +666,7 @@ func (x *UncordonResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UncordonResponse.ProtoReflect.Descriptor instead.
 func (*UncordonResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{6}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{7}
 }
 
 // Shutdown says how far a shutdown of the machine has come. Its pods end phase by phase, the least important first.
@@ -618,7 +689,7 @@ type Shutdown struct {
 
 func (x *Shutdown) Reset() {
 	*x = Shutdown{}
-	mi := &file_node_v1_node_proto_msgTypes[7]
+	mi := &file_node_v1_node_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -630,7 +701,7 @@ func (x *Shutdown) String() string {
 func (*Shutdown) ProtoMessage() {}
 
 func (x *Shutdown) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[7]
+	mi := &file_node_v1_node_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -643,7 +714,7 @@ func (x *Shutdown) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Shutdown.ProtoReflect.Descriptor instead.
 func (*Shutdown) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{7}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Shutdown) GetBeganAt() *timestamppb.Timestamp {
@@ -699,7 +770,7 @@ type ShutdownPod struct {
 
 func (x *ShutdownPod) Reset() {
 	*x = ShutdownPod{}
-	mi := &file_node_v1_node_proto_msgTypes[8]
+	mi := &file_node_v1_node_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -711,7 +782,7 @@ func (x *ShutdownPod) String() string {
 func (*ShutdownPod) ProtoMessage() {}
 
 func (x *ShutdownPod) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[8]
+	mi := &file_node_v1_node_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -724,7 +795,7 @@ func (x *ShutdownPod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShutdownPod.ProtoReflect.Descriptor instead.
 func (*ShutdownPod) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{8}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ShutdownPod) GetNamespace() string {
@@ -764,7 +835,7 @@ type SecretsKey struct {
 
 func (x *SecretsKey) Reset() {
 	*x = SecretsKey{}
-	mi := &file_node_v1_node_proto_msgTypes[9]
+	mi := &file_node_v1_node_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -776,7 +847,7 @@ func (x *SecretsKey) String() string {
 func (*SecretsKey) ProtoMessage() {}
 
 func (x *SecretsKey) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[9]
+	mi := &file_node_v1_node_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -789,7 +860,7 @@ func (x *SecretsKey) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SecretsKey.ProtoReflect.Descriptor instead.
 func (*SecretsKey) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{9}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *SecretsKey) GetSource() string {
@@ -849,7 +920,7 @@ type RotateSecretsKeyRequest struct {
 
 func (x *RotateSecretsKeyRequest) Reset() {
 	*x = RotateSecretsKeyRequest{}
-	mi := &file_node_v1_node_proto_msgTypes[10]
+	mi := &file_node_v1_node_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -861,7 +932,7 @@ func (x *RotateSecretsKeyRequest) String() string {
 func (*RotateSecretsKeyRequest) ProtoMessage() {}
 
 func (x *RotateSecretsKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[10]
+	mi := &file_node_v1_node_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -874,7 +945,7 @@ func (x *RotateSecretsKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateSecretsKeyRequest.ProtoReflect.Descriptor instead.
 func (*RotateSecretsKeyRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{10}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{11}
 }
 
 type RotateSecretsKeyResponse struct {
@@ -886,7 +957,7 @@ type RotateSecretsKeyResponse struct {
 
 func (x *RotateSecretsKeyResponse) Reset() {
 	*x = RotateSecretsKeyResponse{}
-	mi := &file_node_v1_node_proto_msgTypes[11]
+	mi := &file_node_v1_node_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -898,7 +969,7 @@ func (x *RotateSecretsKeyResponse) String() string {
 func (*RotateSecretsKeyResponse) ProtoMessage() {}
 
 func (x *RotateSecretsKeyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[11]
+	mi := &file_node_v1_node_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -911,7 +982,7 @@ func (x *RotateSecretsKeyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateSecretsKeyResponse.ProtoReflect.Descriptor instead.
 func (*RotateSecretsKeyResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{11}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *RotateSecretsKeyResponse) GetSecretsKey() *SecretsKey {
@@ -935,7 +1006,7 @@ type SettingWarning struct {
 
 func (x *SettingWarning) Reset() {
 	*x = SettingWarning{}
-	mi := &file_node_v1_node_proto_msgTypes[12]
+	mi := &file_node_v1_node_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -947,7 +1018,7 @@ func (x *SettingWarning) String() string {
 func (*SettingWarning) ProtoMessage() {}
 
 func (x *SettingWarning) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[12]
+	mi := &file_node_v1_node_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -960,7 +1031,7 @@ func (x *SettingWarning) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SettingWarning.ProtoReflect.Descriptor instead.
 func (*SettingWarning) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{12}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *SettingWarning) GetSetting() string {
@@ -1000,7 +1071,7 @@ type NodeCondition struct {
 
 func (x *NodeCondition) Reset() {
 	*x = NodeCondition{}
-	mi := &file_node_v1_node_proto_msgTypes[13]
+	mi := &file_node_v1_node_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1012,7 +1083,7 @@ func (x *NodeCondition) String() string {
 func (*NodeCondition) ProtoMessage() {}
 
 func (x *NodeCondition) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[13]
+	mi := &file_node_v1_node_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1025,7 +1096,7 @@ func (x *NodeCondition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeCondition.ProtoReflect.Descriptor instead.
 func (*NodeCondition) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{13}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *NodeCondition) GetType() string {
@@ -1071,7 +1142,7 @@ type WatchNodeRequest struct {
 
 func (x *WatchNodeRequest) Reset() {
 	*x = WatchNodeRequest{}
-	mi := &file_node_v1_node_proto_msgTypes[14]
+	mi := &file_node_v1_node_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1083,7 +1154,7 @@ func (x *WatchNodeRequest) String() string {
 func (*WatchNodeRequest) ProtoMessage() {}
 
 func (x *WatchNodeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[14]
+	mi := &file_node_v1_node_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1096,7 +1167,7 @@ func (x *WatchNodeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchNodeRequest.ProtoReflect.Descriptor instead.
 func (*WatchNodeRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{14}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{15}
 }
 
 type WatchNodeResponse struct {
@@ -1109,7 +1180,7 @@ type WatchNodeResponse struct {
 
 func (x *WatchNodeResponse) Reset() {
 	*x = WatchNodeResponse{}
-	mi := &file_node_v1_node_proto_msgTypes[15]
+	mi := &file_node_v1_node_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1121,7 +1192,7 @@ func (x *WatchNodeResponse) String() string {
 func (*WatchNodeResponse) ProtoMessage() {}
 
 func (x *WatchNodeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[15]
+	mi := &file_node_v1_node_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1134,7 +1205,7 @@ func (x *WatchNodeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchNodeResponse.ProtoReflect.Descriptor instead.
 func (*WatchNodeResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{15}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *WatchNodeResponse) GetNode() *GetNodeResponse {
@@ -1165,7 +1236,7 @@ type Runtime struct {
 
 func (x *Runtime) Reset() {
 	*x = Runtime{}
-	mi := &file_node_v1_node_proto_msgTypes[16]
+	mi := &file_node_v1_node_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1177,7 +1248,7 @@ func (x *Runtime) String() string {
 func (*Runtime) ProtoMessage() {}
 
 func (x *Runtime) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[16]
+	mi := &file_node_v1_node_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1190,7 +1261,7 @@ func (x *Runtime) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Runtime.ProtoReflect.Descriptor instead.
 func (*Runtime) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{16}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Runtime) GetEndpoint() string {
@@ -1269,7 +1340,7 @@ type RuntimeHandler struct {
 
 func (x *RuntimeHandler) Reset() {
 	*x = RuntimeHandler{}
-	mi := &file_node_v1_node_proto_msgTypes[17]
+	mi := &file_node_v1_node_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1281,7 +1352,7 @@ func (x *RuntimeHandler) String() string {
 func (*RuntimeHandler) ProtoMessage() {}
 
 func (x *RuntimeHandler) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[17]
+	mi := &file_node_v1_node_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1294,7 +1365,7 @@ func (x *RuntimeHandler) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RuntimeHandler.ProtoReflect.Descriptor instead.
 func (*RuntimeHandler) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{17}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *RuntimeHandler) GetName() string {
@@ -1336,7 +1407,7 @@ type Source struct {
 
 func (x *Source) Reset() {
 	*x = Source{}
-	mi := &file_node_v1_node_proto_msgTypes[18]
+	mi := &file_node_v1_node_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1348,7 +1419,7 @@ func (x *Source) String() string {
 func (*Source) ProtoMessage() {}
 
 func (x *Source) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[18]
+	mi := &file_node_v1_node_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1361,7 +1432,7 @@ func (x *Source) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Source.ProtoReflect.Descriptor instead.
 func (*Source) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{18}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Source) GetName() string {
@@ -1418,7 +1489,7 @@ type SourceError struct {
 
 func (x *SourceError) Reset() {
 	*x = SourceError{}
-	mi := &file_node_v1_node_proto_msgTypes[19]
+	mi := &file_node_v1_node_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1430,7 +1501,7 @@ func (x *SourceError) String() string {
 func (*SourceError) ProtoMessage() {}
 
 func (x *SourceError) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[19]
+	mi := &file_node_v1_node_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1443,7 +1514,7 @@ func (x *SourceError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SourceError.ProtoReflect.Descriptor instead.
 func (*SourceError) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{19}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *SourceError) GetOrigin() string {
@@ -1479,7 +1550,7 @@ type PodCounts struct {
 
 func (x *PodCounts) Reset() {
 	*x = PodCounts{}
-	mi := &file_node_v1_node_proto_msgTypes[20]
+	mi := &file_node_v1_node_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1491,7 +1562,7 @@ func (x *PodCounts) String() string {
 func (*PodCounts) ProtoMessage() {}
 
 func (x *PodCounts) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[20]
+	mi := &file_node_v1_node_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1504,7 +1575,7 @@ func (x *PodCounts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodCounts.ProtoReflect.Descriptor instead.
 func (*PodCounts) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{20}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *PodCounts) GetTotal() int32 {
@@ -1543,7 +1614,7 @@ type ListCapabilitiesRequest struct {
 
 func (x *ListCapabilitiesRequest) Reset() {
 	*x = ListCapabilitiesRequest{}
-	mi := &file_node_v1_node_proto_msgTypes[21]
+	mi := &file_node_v1_node_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1555,7 +1626,7 @@ func (x *ListCapabilitiesRequest) String() string {
 func (*ListCapabilitiesRequest) ProtoMessage() {}
 
 func (x *ListCapabilitiesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[21]
+	mi := &file_node_v1_node_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1568,7 +1639,7 @@ func (x *ListCapabilitiesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCapabilitiesRequest.ProtoReflect.Descriptor instead.
 func (*ListCapabilitiesRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{21}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{22}
 }
 
 type Capability struct {
@@ -1583,7 +1654,7 @@ type Capability struct {
 
 func (x *Capability) Reset() {
 	*x = Capability{}
-	mi := &file_node_v1_node_proto_msgTypes[22]
+	mi := &file_node_v1_node_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1595,7 +1666,7 @@ func (x *Capability) String() string {
 func (*Capability) ProtoMessage() {}
 
 func (x *Capability) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[22]
+	mi := &file_node_v1_node_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1608,7 +1679,7 @@ func (x *Capability) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Capability.ProtoReflect.Descriptor instead.
 func (*Capability) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{22}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Capability) GetField() string {
@@ -1641,7 +1712,7 @@ type ListCapabilitiesResponse struct {
 
 func (x *ListCapabilitiesResponse) Reset() {
 	*x = ListCapabilitiesResponse{}
-	mi := &file_node_v1_node_proto_msgTypes[23]
+	mi := &file_node_v1_node_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1653,7 +1724,7 @@ func (x *ListCapabilitiesResponse) String() string {
 func (*ListCapabilitiesResponse) ProtoMessage() {}
 
 func (x *ListCapabilitiesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[23]
+	mi := &file_node_v1_node_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1666,7 +1737,7 @@ func (x *ListCapabilitiesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCapabilitiesResponse.ProtoReflect.Descriptor instead.
 func (*ListCapabilitiesResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{23}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ListCapabilitiesResponse) GetCapabilities() []*Capability {
@@ -1684,7 +1755,7 @@ type ListGarbageRequest struct {
 
 func (x *ListGarbageRequest) Reset() {
 	*x = ListGarbageRequest{}
-	mi := &file_node_v1_node_proto_msgTypes[24]
+	mi := &file_node_v1_node_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1696,7 +1767,7 @@ func (x *ListGarbageRequest) String() string {
 func (*ListGarbageRequest) ProtoMessage() {}
 
 func (x *ListGarbageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[24]
+	mi := &file_node_v1_node_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1709,7 +1780,7 @@ func (x *ListGarbageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGarbageRequest.ProtoReflect.Descriptor instead.
 func (*ListGarbageRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{24}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{25}
 }
 
 type ListGarbageResponse struct {
@@ -1723,7 +1794,7 @@ type ListGarbageResponse struct {
 
 func (x *ListGarbageResponse) Reset() {
 	*x = ListGarbageResponse{}
-	mi := &file_node_v1_node_proto_msgTypes[25]
+	mi := &file_node_v1_node_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1735,7 +1806,7 @@ func (x *ListGarbageResponse) String() string {
 func (*ListGarbageResponse) ProtoMessage() {}
 
 func (x *ListGarbageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[25]
+	mi := &file_node_v1_node_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1748,7 +1819,7 @@ func (x *ListGarbageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGarbageResponse.ProtoReflect.Descriptor instead.
 func (*ListGarbageResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{25}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ListGarbageResponse) GetGarbage() []*Garbage {
@@ -1790,7 +1861,7 @@ type Garbage struct {
 
 func (x *Garbage) Reset() {
 	*x = Garbage{}
-	mi := &file_node_v1_node_proto_msgTypes[26]
+	mi := &file_node_v1_node_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1802,7 +1873,7 @@ func (x *Garbage) String() string {
 func (*Garbage) ProtoMessage() {}
 
 func (x *Garbage) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[26]
+	mi := &file_node_v1_node_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1815,7 +1886,7 @@ func (x *Garbage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Garbage.ProtoReflect.Descriptor instead.
 func (*Garbage) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{26}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Garbage) GetKind() string {
@@ -1889,7 +1960,7 @@ type GetLogLevelRequest struct {
 
 func (x *GetLogLevelRequest) Reset() {
 	*x = GetLogLevelRequest{}
-	mi := &file_node_v1_node_proto_msgTypes[27]
+	mi := &file_node_v1_node_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1901,7 +1972,7 @@ func (x *GetLogLevelRequest) String() string {
 func (*GetLogLevelRequest) ProtoMessage() {}
 
 func (x *GetLogLevelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[27]
+	mi := &file_node_v1_node_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1914,7 +1985,7 @@ func (x *GetLogLevelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLogLevelRequest.ProtoReflect.Descriptor instead.
 func (*GetLogLevelRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{27}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{28}
 }
 
 type GetLogLevelResponse struct {
@@ -1927,7 +1998,7 @@ type GetLogLevelResponse struct {
 
 func (x *GetLogLevelResponse) Reset() {
 	*x = GetLogLevelResponse{}
-	mi := &file_node_v1_node_proto_msgTypes[28]
+	mi := &file_node_v1_node_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1939,7 +2010,7 @@ func (x *GetLogLevelResponse) String() string {
 func (*GetLogLevelResponse) ProtoMessage() {}
 
 func (x *GetLogLevelResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[28]
+	mi := &file_node_v1_node_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1952,7 +2023,7 @@ func (x *GetLogLevelResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLogLevelResponse.ProtoReflect.Descriptor instead.
 func (*GetLogLevelResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{28}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *GetLogLevelResponse) GetVerbosity() int32 {
@@ -1971,7 +2042,7 @@ type SetLogLevelRequest struct {
 
 func (x *SetLogLevelRequest) Reset() {
 	*x = SetLogLevelRequest{}
-	mi := &file_node_v1_node_proto_msgTypes[29]
+	mi := &file_node_v1_node_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1983,7 +2054,7 @@ func (x *SetLogLevelRequest) String() string {
 func (*SetLogLevelRequest) ProtoMessage() {}
 
 func (x *SetLogLevelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[29]
+	mi := &file_node_v1_node_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1996,7 +2067,7 @@ func (x *SetLogLevelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetLogLevelRequest.ProtoReflect.Descriptor instead.
 func (*SetLogLevelRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{29}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *SetLogLevelRequest) GetVerbosity() int32 {
@@ -2016,7 +2087,7 @@ type SetLogLevelResponse struct {
 
 func (x *SetLogLevelResponse) Reset() {
 	*x = SetLogLevelResponse{}
-	mi := &file_node_v1_node_proto_msgTypes[30]
+	mi := &file_node_v1_node_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2028,7 +2099,7 @@ func (x *SetLogLevelResponse) String() string {
 func (*SetLogLevelResponse) ProtoMessage() {}
 
 func (x *SetLogLevelResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[30]
+	mi := &file_node_v1_node_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2041,7 +2112,7 @@ func (x *SetLogLevelResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetLogLevelResponse.ProtoReflect.Descriptor instead.
 func (*SetLogLevelResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{30}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *SetLogLevelResponse) GetPrevious() int32 {
@@ -2059,7 +2130,7 @@ type ListPluginsRequest struct {
 
 func (x *ListPluginsRequest) Reset() {
 	*x = ListPluginsRequest{}
-	mi := &file_node_v1_node_proto_msgTypes[31]
+	mi := &file_node_v1_node_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2071,7 +2142,7 @@ func (x *ListPluginsRequest) String() string {
 func (*ListPluginsRequest) ProtoMessage() {}
 
 func (x *ListPluginsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[31]
+	mi := &file_node_v1_node_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2084,7 +2155,7 @@ func (x *ListPluginsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPluginsRequest.ProtoReflect.Descriptor instead.
 func (*ListPluginsRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{31}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{32}
 }
 
 type ListPluginsResponse struct {
@@ -2101,7 +2172,7 @@ type ListPluginsResponse struct {
 
 func (x *ListPluginsResponse) Reset() {
 	*x = ListPluginsResponse{}
-	mi := &file_node_v1_node_proto_msgTypes[32]
+	mi := &file_node_v1_node_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2113,7 +2184,7 @@ func (x *ListPluginsResponse) String() string {
 func (*ListPluginsResponse) ProtoMessage() {}
 
 func (x *ListPluginsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[32]
+	mi := &file_node_v1_node_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2126,7 +2197,7 @@ func (x *ListPluginsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPluginsResponse.ProtoReflect.Descriptor instead.
 func (*ListPluginsResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{32}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ListPluginsResponse) GetPlugins() []*Plugin {
@@ -2162,7 +2233,7 @@ type CSIVolume struct {
 
 func (x *CSIVolume) Reset() {
 	*x = CSIVolume{}
-	mi := &file_node_v1_node_proto_msgTypes[33]
+	mi := &file_node_v1_node_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2174,7 +2245,7 @@ func (x *CSIVolume) String() string {
 func (*CSIVolume) ProtoMessage() {}
 
 func (x *CSIVolume) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[33]
+	mi := &file_node_v1_node_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2187,7 +2258,7 @@ func (x *CSIVolume) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CSIVolume.ProtoReflect.Descriptor instead.
 func (*CSIVolume) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{33}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *CSIVolume) GetDriver() string {
@@ -2233,7 +2304,7 @@ type DeviceResource struct {
 
 func (x *DeviceResource) Reset() {
 	*x = DeviceResource{}
-	mi := &file_node_v1_node_proto_msgTypes[34]
+	mi := &file_node_v1_node_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2245,7 +2316,7 @@ func (x *DeviceResource) String() string {
 func (*DeviceResource) ProtoMessage() {}
 
 func (x *DeviceResource) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[34]
+	mi := &file_node_v1_node_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2258,7 +2329,7 @@ func (x *DeviceResource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeviceResource.ProtoReflect.Descriptor instead.
 func (*DeviceResource) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{34}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *DeviceResource) GetName() string {
@@ -2359,7 +2430,7 @@ type Plugin struct {
 
 func (x *Plugin) Reset() {
 	*x = Plugin{}
-	mi := &file_node_v1_node_proto_msgTypes[35]
+	mi := &file_node_v1_node_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2371,7 +2442,7 @@ func (x *Plugin) String() string {
 func (*Plugin) ProtoMessage() {}
 
 func (x *Plugin) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[35]
+	mi := &file_node_v1_node_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2384,7 +2455,7 @@ func (x *Plugin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Plugin.ProtoReflect.Descriptor instead.
 func (*Plugin) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{35}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Plugin) GetSocket() string {
@@ -2476,7 +2547,7 @@ type CSIDriver struct {
 
 func (x *CSIDriver) Reset() {
 	*x = CSIDriver{}
-	mi := &file_node_v1_node_proto_msgTypes[36]
+	mi := &file_node_v1_node_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2488,7 +2559,7 @@ func (x *CSIDriver) String() string {
 func (*CSIDriver) ProtoMessage() {}
 
 func (x *CSIDriver) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[36]
+	mi := &file_node_v1_node_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2501,7 +2572,7 @@ func (x *CSIDriver) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CSIDriver.ProtoReflect.Descriptor instead.
 func (*CSIDriver) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{36}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *CSIDriver) GetVersion() string {
@@ -2547,7 +2618,7 @@ type ListSharesRequest struct {
 
 func (x *ListSharesRequest) Reset() {
 	*x = ListSharesRequest{}
-	mi := &file_node_v1_node_proto_msgTypes[37]
+	mi := &file_node_v1_node_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2559,7 +2630,7 @@ func (x *ListSharesRequest) String() string {
 func (*ListSharesRequest) ProtoMessage() {}
 
 func (x *ListSharesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[37]
+	mi := &file_node_v1_node_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2572,7 +2643,7 @@ func (x *ListSharesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSharesRequest.ProtoReflect.Descriptor instead.
 func (*ListSharesRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{37}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{38}
 }
 
 type ListSharesResponse struct {
@@ -2592,7 +2663,7 @@ type ListSharesResponse struct {
 
 func (x *ListSharesResponse) Reset() {
 	*x = ListSharesResponse{}
-	mi := &file_node_v1_node_proto_msgTypes[38]
+	mi := &file_node_v1_node_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2604,7 +2675,7 @@ func (x *ListSharesResponse) String() string {
 func (*ListSharesResponse) ProtoMessage() {}
 
 func (x *ListSharesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[38]
+	mi := &file_node_v1_node_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2617,7 +2688,7 @@ func (x *ListSharesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSharesResponse.ProtoReflect.Descriptor instead.
 func (*ListSharesResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{38}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ListSharesResponse) GetShares() []*Share {
@@ -2668,7 +2739,7 @@ type Share struct {
 
 func (x *Share) Reset() {
 	*x = Share{}
-	mi := &file_node_v1_node_proto_msgTypes[39]
+	mi := &file_node_v1_node_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2680,7 +2751,7 @@ func (x *Share) String() string {
 func (*Share) ProtoMessage() {}
 
 func (x *Share) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[39]
+	mi := &file_node_v1_node_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2693,7 +2764,7 @@ func (x *Share) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Share.ProtoReflect.Descriptor instead.
 func (*Share) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{39}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Share) GetNamespace() string {
@@ -2765,7 +2836,7 @@ type NUMAMemory struct {
 
 func (x *NUMAMemory) Reset() {
 	*x = NUMAMemory{}
-	mi := &file_node_v1_node_proto_msgTypes[40]
+	mi := &file_node_v1_node_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2777,7 +2848,7 @@ func (x *NUMAMemory) String() string {
 func (*NUMAMemory) ProtoMessage() {}
 
 func (x *NUMAMemory) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[40]
+	mi := &file_node_v1_node_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2790,7 +2861,7 @@ func (x *NUMAMemory) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NUMAMemory.ProtoReflect.Descriptor instead.
 func (*NUMAMemory) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{40}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *NUMAMemory) GetNode() uint32 {
@@ -2826,7 +2897,7 @@ type ShareDevices struct {
 
 func (x *ShareDevices) Reset() {
 	*x = ShareDevices{}
-	mi := &file_node_v1_node_proto_msgTypes[41]
+	mi := &file_node_v1_node_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2838,7 +2909,7 @@ func (x *ShareDevices) String() string {
 func (*ShareDevices) ProtoMessage() {}
 
 func (x *ShareDevices) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[41]
+	mi := &file_node_v1_node_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2851,7 +2922,7 @@ func (x *ShareDevices) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShareDevices.ProtoReflect.Descriptor instead.
 func (*ShareDevices) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{41}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ShareDevices) GetResource() string {
@@ -2883,7 +2954,7 @@ type OfferedDevice struct {
 
 func (x *OfferedDevice) Reset() {
 	*x = OfferedDevice{}
-	mi := &file_node_v1_node_proto_msgTypes[42]
+	mi := &file_node_v1_node_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2895,7 +2966,7 @@ func (x *OfferedDevice) String() string {
 func (*OfferedDevice) ProtoMessage() {}
 
 func (x *OfferedDevice) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[42]
+	mi := &file_node_v1_node_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2908,7 +2979,7 @@ func (x *OfferedDevice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OfferedDevice.ProtoReflect.Descriptor instead.
 func (*OfferedDevice) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{42}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *OfferedDevice) GetResource() string {
@@ -2950,7 +3021,7 @@ type GetPressureRequest struct {
 
 func (x *GetPressureRequest) Reset() {
 	*x = GetPressureRequest{}
-	mi := &file_node_v1_node_proto_msgTypes[43]
+	mi := &file_node_v1_node_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2962,7 +3033,7 @@ func (x *GetPressureRequest) String() string {
 func (*GetPressureRequest) ProtoMessage() {}
 
 func (x *GetPressureRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[43]
+	mi := &file_node_v1_node_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2975,7 +3046,7 @@ func (x *GetPressureRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPressureRequest.ProtoReflect.Descriptor instead.
 func (*GetPressureRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{43}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *GetPressureRequest) GetSignal() string {
@@ -3003,7 +3074,7 @@ type GetPressureResponse struct {
 
 func (x *GetPressureResponse) Reset() {
 	*x = GetPressureResponse{}
-	mi := &file_node_v1_node_proto_msgTypes[44]
+	mi := &file_node_v1_node_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3015,7 +3086,7 @@ func (x *GetPressureResponse) String() string {
 func (*GetPressureResponse) ProtoMessage() {}
 
 func (x *GetPressureResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[44]
+	mi := &file_node_v1_node_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3028,7 +3099,7 @@ func (x *GetPressureResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPressureResponse.ProtoReflect.Descriptor instead.
 func (*GetPressureResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{44}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *GetPressureResponse) GetSignals() []*PressureSignal {
@@ -3082,7 +3153,7 @@ type PressureSignal struct {
 
 func (x *PressureSignal) Reset() {
 	*x = PressureSignal{}
-	mi := &file_node_v1_node_proto_msgTypes[45]
+	mi := &file_node_v1_node_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3094,7 +3165,7 @@ func (x *PressureSignal) String() string {
 func (*PressureSignal) ProtoMessage() {}
 
 func (x *PressureSignal) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[45]
+	mi := &file_node_v1_node_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3107,7 +3178,7 @@ func (x *PressureSignal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PressureSignal.ProtoReflect.Descriptor instead.
 func (*PressureSignal) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{45}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *PressureSignal) GetName() string {
@@ -3163,7 +3234,7 @@ type PressureThreshold struct {
 
 func (x *PressureThreshold) Reset() {
 	*x = PressureThreshold{}
-	mi := &file_node_v1_node_proto_msgTypes[46]
+	mi := &file_node_v1_node_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3175,7 +3246,7 @@ func (x *PressureThreshold) String() string {
 func (*PressureThreshold) ProtoMessage() {}
 
 func (x *PressureThreshold) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[46]
+	mi := &file_node_v1_node_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3188,7 +3259,7 @@ func (x *PressureThreshold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PressureThreshold.ProtoReflect.Descriptor instead.
 func (*PressureThreshold) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{46}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *PressureThreshold) GetLeast() string {
@@ -3244,7 +3315,7 @@ type EvictionCandidate struct {
 
 func (x *EvictionCandidate) Reset() {
 	*x = EvictionCandidate{}
-	mi := &file_node_v1_node_proto_msgTypes[47]
+	mi := &file_node_v1_node_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3256,7 +3327,7 @@ func (x *EvictionCandidate) String() string {
 func (*EvictionCandidate) ProtoMessage() {}
 
 func (x *EvictionCandidate) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[47]
+	mi := &file_node_v1_node_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3269,7 +3340,7 @@ func (x *EvictionCandidate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvictionCandidate.ProtoReflect.Descriptor instead.
 func (*EvictionCandidate) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{47}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *EvictionCandidate) GetNamespace() string {
@@ -3326,7 +3397,7 @@ var File_node_v1_node_proto protoreflect.FileDescriptor
 const file_node_v1_node_proto_rawDesc = "" +
 	"\n" +
 	"\x12node/v1/node.proto\x12\anode.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x14node/v1/access.proto\x1a\x19node/v1/node_config.proto\"\x10\n" +
-	"\x0eGetNodeRequest\"\xce\n" +
+	"\x0eGetNodeRequest\"\xf6\n" +
 	"\n" +
 	"\x0fGetNodeResponse\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
@@ -3363,7 +3434,8 @@ const file_node_v1_node_proto_rawDesc = "" +
 	"\x11waiting_pod_cidrs\x18\x18 \x03(\tR\x0fwaitingPodCidrs\x12-\n" +
 	"\bshutdown\x18\x19 \x01(\v2\x11.node.v1.ShutdownR\bshutdown\x12<\n" +
 	"\rconfiguration\x18\x1a \x01(\v2\x16.node.v1.ConfigurationR\rconfiguration\x12,\n" +
-	"\x06cordon\x18\x1b \x01(\v2\x14.node.v1.CordonStateR\x06cordon\x1a;\n" +
+	"\x06cordon\x18\x1b \x01(\v2\x14.node.v1.CordonStateR\x06cordon\x12&\n" +
+	"\x06taints\x18\x1c \x03(\v2\x0e.node.v1.TaintR\x06taints\x1a;\n" +
 	"\rCapacityEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a>\n" +
@@ -3372,7 +3444,11 @@ const file_node_v1_node_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\\\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"G\n" +
+	"\x05Taint\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\x12\x16\n" +
+	"\x06effect\x18\x03 \x01(\tR\x06effect\"\\\n" +
 	"\vCordonState\x125\n" +
 	"\bsince_at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\asinceAt\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\"'\n" +
@@ -3625,146 +3701,148 @@ func file_node_v1_node_proto_rawDescGZIP() []byte {
 }
 
 var file_node_v1_node_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_node_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 52)
+var file_node_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 53)
 var file_node_v1_node_proto_goTypes = []any{
 	(Support)(0),                     // 0: node.v1.Support
 	(*GetNodeRequest)(nil),           // 1: node.v1.GetNodeRequest
 	(*GetNodeResponse)(nil),          // 2: node.v1.GetNodeResponse
-	(*CordonState)(nil),              // 3: node.v1.CordonState
-	(*CordonRequest)(nil),            // 4: node.v1.CordonRequest
-	(*CordonResponse)(nil),           // 5: node.v1.CordonResponse
-	(*UncordonRequest)(nil),          // 6: node.v1.UncordonRequest
-	(*UncordonResponse)(nil),         // 7: node.v1.UncordonResponse
-	(*Shutdown)(nil),                 // 8: node.v1.Shutdown
-	(*ShutdownPod)(nil),              // 9: node.v1.ShutdownPod
-	(*SecretsKey)(nil),               // 10: node.v1.SecretsKey
-	(*RotateSecretsKeyRequest)(nil),  // 11: node.v1.RotateSecretsKeyRequest
-	(*RotateSecretsKeyResponse)(nil), // 12: node.v1.RotateSecretsKeyResponse
-	(*SettingWarning)(nil),           // 13: node.v1.SettingWarning
-	(*NodeCondition)(nil),            // 14: node.v1.NodeCondition
-	(*WatchNodeRequest)(nil),         // 15: node.v1.WatchNodeRequest
-	(*WatchNodeResponse)(nil),        // 16: node.v1.WatchNodeResponse
-	(*Runtime)(nil),                  // 17: node.v1.Runtime
-	(*RuntimeHandler)(nil),           // 18: node.v1.RuntimeHandler
-	(*Source)(nil),                   // 19: node.v1.Source
-	(*SourceError)(nil),              // 20: node.v1.SourceError
-	(*PodCounts)(nil),                // 21: node.v1.PodCounts
-	(*ListCapabilitiesRequest)(nil),  // 22: node.v1.ListCapabilitiesRequest
-	(*Capability)(nil),               // 23: node.v1.Capability
-	(*ListCapabilitiesResponse)(nil), // 24: node.v1.ListCapabilitiesResponse
-	(*ListGarbageRequest)(nil),       // 25: node.v1.ListGarbageRequest
-	(*ListGarbageResponse)(nil),      // 26: node.v1.ListGarbageResponse
-	(*Garbage)(nil),                  // 27: node.v1.Garbage
-	(*GetLogLevelRequest)(nil),       // 28: node.v1.GetLogLevelRequest
-	(*GetLogLevelResponse)(nil),      // 29: node.v1.GetLogLevelResponse
-	(*SetLogLevelRequest)(nil),       // 30: node.v1.SetLogLevelRequest
-	(*SetLogLevelResponse)(nil),      // 31: node.v1.SetLogLevelResponse
-	(*ListPluginsRequest)(nil),       // 32: node.v1.ListPluginsRequest
-	(*ListPluginsResponse)(nil),      // 33: node.v1.ListPluginsResponse
-	(*CSIVolume)(nil),                // 34: node.v1.CSIVolume
-	(*DeviceResource)(nil),           // 35: node.v1.DeviceResource
-	(*Plugin)(nil),                   // 36: node.v1.Plugin
-	(*CSIDriver)(nil),                // 37: node.v1.CSIDriver
-	(*ListSharesRequest)(nil),        // 38: node.v1.ListSharesRequest
-	(*ListSharesResponse)(nil),       // 39: node.v1.ListSharesResponse
-	(*Share)(nil),                    // 40: node.v1.Share
-	(*NUMAMemory)(nil),               // 41: node.v1.NUMAMemory
-	(*ShareDevices)(nil),             // 42: node.v1.ShareDevices
-	(*OfferedDevice)(nil),            // 43: node.v1.OfferedDevice
-	(*GetPressureRequest)(nil),       // 44: node.v1.GetPressureRequest
-	(*GetPressureResponse)(nil),      // 45: node.v1.GetPressureResponse
-	(*PressureSignal)(nil),           // 46: node.v1.PressureSignal
-	(*PressureThreshold)(nil),        // 47: node.v1.PressureThreshold
-	(*EvictionCandidate)(nil),        // 48: node.v1.EvictionCandidate
-	nil,                              // 49: node.v1.GetNodeResponse.CapacityEntry
-	nil,                              // 50: node.v1.GetNodeResponse.AllocatableEntry
-	nil,                              // 51: node.v1.GetNodeResponse.LabelsEntry
-	nil,                              // 52: node.v1.CSIDriver.TopologyEntry
-	(*timestamppb.Timestamp)(nil),    // 53: google.protobuf.Timestamp
-	(*Configuration)(nil),            // 54: node.v1.Configuration
-	(*durationpb.Duration)(nil),      // 55: google.protobuf.Duration
-	(*GetNodeConfigRequest)(nil),     // 56: node.v1.GetNodeConfigRequest
-	(*GetNodeConfigResponse)(nil),    // 57: node.v1.GetNodeConfigResponse
+	(*Taint)(nil),                    // 3: node.v1.Taint
+	(*CordonState)(nil),              // 4: node.v1.CordonState
+	(*CordonRequest)(nil),            // 5: node.v1.CordonRequest
+	(*CordonResponse)(nil),           // 6: node.v1.CordonResponse
+	(*UncordonRequest)(nil),          // 7: node.v1.UncordonRequest
+	(*UncordonResponse)(nil),         // 8: node.v1.UncordonResponse
+	(*Shutdown)(nil),                 // 9: node.v1.Shutdown
+	(*ShutdownPod)(nil),              // 10: node.v1.ShutdownPod
+	(*SecretsKey)(nil),               // 11: node.v1.SecretsKey
+	(*RotateSecretsKeyRequest)(nil),  // 12: node.v1.RotateSecretsKeyRequest
+	(*RotateSecretsKeyResponse)(nil), // 13: node.v1.RotateSecretsKeyResponse
+	(*SettingWarning)(nil),           // 14: node.v1.SettingWarning
+	(*NodeCondition)(nil),            // 15: node.v1.NodeCondition
+	(*WatchNodeRequest)(nil),         // 16: node.v1.WatchNodeRequest
+	(*WatchNodeResponse)(nil),        // 17: node.v1.WatchNodeResponse
+	(*Runtime)(nil),                  // 18: node.v1.Runtime
+	(*RuntimeHandler)(nil),           // 19: node.v1.RuntimeHandler
+	(*Source)(nil),                   // 20: node.v1.Source
+	(*SourceError)(nil),              // 21: node.v1.SourceError
+	(*PodCounts)(nil),                // 22: node.v1.PodCounts
+	(*ListCapabilitiesRequest)(nil),  // 23: node.v1.ListCapabilitiesRequest
+	(*Capability)(nil),               // 24: node.v1.Capability
+	(*ListCapabilitiesResponse)(nil), // 25: node.v1.ListCapabilitiesResponse
+	(*ListGarbageRequest)(nil),       // 26: node.v1.ListGarbageRequest
+	(*ListGarbageResponse)(nil),      // 27: node.v1.ListGarbageResponse
+	(*Garbage)(nil),                  // 28: node.v1.Garbage
+	(*GetLogLevelRequest)(nil),       // 29: node.v1.GetLogLevelRequest
+	(*GetLogLevelResponse)(nil),      // 30: node.v1.GetLogLevelResponse
+	(*SetLogLevelRequest)(nil),       // 31: node.v1.SetLogLevelRequest
+	(*SetLogLevelResponse)(nil),      // 32: node.v1.SetLogLevelResponse
+	(*ListPluginsRequest)(nil),       // 33: node.v1.ListPluginsRequest
+	(*ListPluginsResponse)(nil),      // 34: node.v1.ListPluginsResponse
+	(*CSIVolume)(nil),                // 35: node.v1.CSIVolume
+	(*DeviceResource)(nil),           // 36: node.v1.DeviceResource
+	(*Plugin)(nil),                   // 37: node.v1.Plugin
+	(*CSIDriver)(nil),                // 38: node.v1.CSIDriver
+	(*ListSharesRequest)(nil),        // 39: node.v1.ListSharesRequest
+	(*ListSharesResponse)(nil),       // 40: node.v1.ListSharesResponse
+	(*Share)(nil),                    // 41: node.v1.Share
+	(*NUMAMemory)(nil),               // 42: node.v1.NUMAMemory
+	(*ShareDevices)(nil),             // 43: node.v1.ShareDevices
+	(*OfferedDevice)(nil),            // 44: node.v1.OfferedDevice
+	(*GetPressureRequest)(nil),       // 45: node.v1.GetPressureRequest
+	(*GetPressureResponse)(nil),      // 46: node.v1.GetPressureResponse
+	(*PressureSignal)(nil),           // 47: node.v1.PressureSignal
+	(*PressureThreshold)(nil),        // 48: node.v1.PressureThreshold
+	(*EvictionCandidate)(nil),        // 49: node.v1.EvictionCandidate
+	nil,                              // 50: node.v1.GetNodeResponse.CapacityEntry
+	nil,                              // 51: node.v1.GetNodeResponse.AllocatableEntry
+	nil,                              // 52: node.v1.GetNodeResponse.LabelsEntry
+	nil,                              // 53: node.v1.CSIDriver.TopologyEntry
+	(*timestamppb.Timestamp)(nil),    // 54: google.protobuf.Timestamp
+	(*Configuration)(nil),            // 55: node.v1.Configuration
+	(*durationpb.Duration)(nil),      // 56: google.protobuf.Duration
+	(*GetNodeConfigRequest)(nil),     // 57: node.v1.GetNodeConfigRequest
+	(*GetNodeConfigResponse)(nil),    // 58: node.v1.GetNodeConfigResponse
 }
 var file_node_v1_node_proto_depIdxs = []int32{
-	53, // 0: node.v1.GetNodeResponse.started_at:type_name -> google.protobuf.Timestamp
-	17, // 1: node.v1.GetNodeResponse.runtime:type_name -> node.v1.Runtime
-	19, // 2: node.v1.GetNodeResponse.sources:type_name -> node.v1.Source
-	21, // 3: node.v1.GetNodeResponse.pods:type_name -> node.v1.PodCounts
-	49, // 4: node.v1.GetNodeResponse.capacity:type_name -> node.v1.GetNodeResponse.CapacityEntry
-	50, // 5: node.v1.GetNodeResponse.allocatable:type_name -> node.v1.GetNodeResponse.AllocatableEntry
-	51, // 6: node.v1.GetNodeResponse.labels:type_name -> node.v1.GetNodeResponse.LabelsEntry
-	14, // 7: node.v1.GetNodeResponse.conditions:type_name -> node.v1.NodeCondition
-	13, // 8: node.v1.GetNodeResponse.warnings:type_name -> node.v1.SettingWarning
-	10, // 9: node.v1.GetNodeResponse.secrets_key:type_name -> node.v1.SecretsKey
-	8,  // 10: node.v1.GetNodeResponse.shutdown:type_name -> node.v1.Shutdown
-	54, // 11: node.v1.GetNodeResponse.configuration:type_name -> node.v1.Configuration
-	3,  // 12: node.v1.GetNodeResponse.cordon:type_name -> node.v1.CordonState
-	53, // 13: node.v1.CordonState.since_at:type_name -> google.protobuf.Timestamp
-	3,  // 14: node.v1.CordonResponse.cordon:type_name -> node.v1.CordonState
-	53, // 15: node.v1.Shutdown.began_at:type_name -> google.protobuf.Timestamp
-	53, // 16: node.v1.Shutdown.phase_ends_at:type_name -> google.protobuf.Timestamp
-	9,  // 17: node.v1.Shutdown.waiting:type_name -> node.v1.ShutdownPod
-	10, // 18: node.v1.RotateSecretsKeyResponse.secrets_key:type_name -> node.v1.SecretsKey
-	53, // 19: node.v1.NodeCondition.transitioned_at:type_name -> google.protobuf.Timestamp
-	2,  // 20: node.v1.WatchNodeResponse.node:type_name -> node.v1.GetNodeResponse
-	18, // 21: node.v1.Runtime.handlers:type_name -> node.v1.RuntimeHandler
-	20, // 22: node.v1.Source.errors:type_name -> node.v1.SourceError
-	53, // 23: node.v1.Source.delivered_at:type_name -> google.protobuf.Timestamp
-	53, // 24: node.v1.SourceError.time:type_name -> google.protobuf.Timestamp
-	0,  // 25: node.v1.Capability.support:type_name -> node.v1.Support
-	23, // 26: node.v1.ListCapabilitiesResponse.capabilities:type_name -> node.v1.Capability
-	27, // 27: node.v1.ListGarbageResponse.garbage:type_name -> node.v1.Garbage
-	53, // 28: node.v1.Garbage.goes_at:type_name -> google.protobuf.Timestamp
-	36, // 29: node.v1.ListPluginsResponse.plugins:type_name -> node.v1.Plugin
-	35, // 30: node.v1.ListPluginsResponse.devices:type_name -> node.v1.DeviceResource
-	34, // 31: node.v1.ListPluginsResponse.csi_volumes:type_name -> node.v1.CSIVolume
-	53, // 32: node.v1.DeviceResource.lost_at:type_name -> google.protobuf.Timestamp
-	53, // 33: node.v1.Plugin.found_at:type_name -> google.protobuf.Timestamp
-	37, // 34: node.v1.Plugin.csi:type_name -> node.v1.CSIDriver
-	52, // 35: node.v1.CSIDriver.topology:type_name -> node.v1.CSIDriver.TopologyEntry
-	40, // 36: node.v1.ListSharesResponse.shares:type_name -> node.v1.Share
-	41, // 37: node.v1.ListSharesResponse.memory:type_name -> node.v1.NUMAMemory
-	43, // 38: node.v1.ListSharesResponse.devices:type_name -> node.v1.OfferedDevice
-	41, // 39: node.v1.Share.memory:type_name -> node.v1.NUMAMemory
-	42, // 40: node.v1.Share.devices:type_name -> node.v1.ShareDevices
-	46, // 41: node.v1.GetPressureResponse.signals:type_name -> node.v1.PressureSignal
-	48, // 42: node.v1.GetPressureResponse.pods:type_name -> node.v1.EvictionCandidate
-	53, // 43: node.v1.GetPressureResponse.measured_at:type_name -> google.protobuf.Timestamp
-	47, // 44: node.v1.PressureSignal.thresholds:type_name -> node.v1.PressureThreshold
-	55, // 45: node.v1.PressureThreshold.grace:type_name -> google.protobuf.Duration
-	53, // 46: node.v1.PressureThreshold.crossed_at:type_name -> google.protobuf.Timestamp
-	1,  // 47: node.v1.NodeService.GetNode:input_type -> node.v1.GetNodeRequest
-	15, // 48: node.v1.NodeService.WatchNode:input_type -> node.v1.WatchNodeRequest
-	22, // 49: node.v1.NodeService.ListCapabilities:input_type -> node.v1.ListCapabilitiesRequest
-	56, // 50: node.v1.NodeService.GetNodeConfig:input_type -> node.v1.GetNodeConfigRequest
-	11, // 51: node.v1.NodeService.RotateSecretsKey:input_type -> node.v1.RotateSecretsKeyRequest
-	32, // 52: node.v1.NodeService.ListPlugins:input_type -> node.v1.ListPluginsRequest
-	38, // 53: node.v1.NodeService.ListShares:input_type -> node.v1.ListSharesRequest
-	25, // 54: node.v1.NodeService.ListGarbage:input_type -> node.v1.ListGarbageRequest
-	44, // 55: node.v1.NodeService.GetPressure:input_type -> node.v1.GetPressureRequest
-	4,  // 56: node.v1.NodeService.Cordon:input_type -> node.v1.CordonRequest
-	6,  // 57: node.v1.NodeService.Uncordon:input_type -> node.v1.UncordonRequest
-	28, // 58: node.v1.NodeService.GetLogLevel:input_type -> node.v1.GetLogLevelRequest
-	30, // 59: node.v1.NodeService.SetLogLevel:input_type -> node.v1.SetLogLevelRequest
-	2,  // 60: node.v1.NodeService.GetNode:output_type -> node.v1.GetNodeResponse
-	16, // 61: node.v1.NodeService.WatchNode:output_type -> node.v1.WatchNodeResponse
-	24, // 62: node.v1.NodeService.ListCapabilities:output_type -> node.v1.ListCapabilitiesResponse
-	57, // 63: node.v1.NodeService.GetNodeConfig:output_type -> node.v1.GetNodeConfigResponse
-	12, // 64: node.v1.NodeService.RotateSecretsKey:output_type -> node.v1.RotateSecretsKeyResponse
-	33, // 65: node.v1.NodeService.ListPlugins:output_type -> node.v1.ListPluginsResponse
-	39, // 66: node.v1.NodeService.ListShares:output_type -> node.v1.ListSharesResponse
-	26, // 67: node.v1.NodeService.ListGarbage:output_type -> node.v1.ListGarbageResponse
-	45, // 68: node.v1.NodeService.GetPressure:output_type -> node.v1.GetPressureResponse
-	5,  // 69: node.v1.NodeService.Cordon:output_type -> node.v1.CordonResponse
-	7,  // 70: node.v1.NodeService.Uncordon:output_type -> node.v1.UncordonResponse
-	29, // 71: node.v1.NodeService.GetLogLevel:output_type -> node.v1.GetLogLevelResponse
-	31, // 72: node.v1.NodeService.SetLogLevel:output_type -> node.v1.SetLogLevelResponse
-	60, // [60:73] is the sub-list for method output_type
-	47, // [47:60] is the sub-list for method input_type
-	47, // [47:47] is the sub-list for extension type_name
-	47, // [47:47] is the sub-list for extension extendee
-	0,  // [0:47] is the sub-list for field type_name
+	54, // 0: node.v1.GetNodeResponse.started_at:type_name -> google.protobuf.Timestamp
+	18, // 1: node.v1.GetNodeResponse.runtime:type_name -> node.v1.Runtime
+	20, // 2: node.v1.GetNodeResponse.sources:type_name -> node.v1.Source
+	22, // 3: node.v1.GetNodeResponse.pods:type_name -> node.v1.PodCounts
+	50, // 4: node.v1.GetNodeResponse.capacity:type_name -> node.v1.GetNodeResponse.CapacityEntry
+	51, // 5: node.v1.GetNodeResponse.allocatable:type_name -> node.v1.GetNodeResponse.AllocatableEntry
+	52, // 6: node.v1.GetNodeResponse.labels:type_name -> node.v1.GetNodeResponse.LabelsEntry
+	15, // 7: node.v1.GetNodeResponse.conditions:type_name -> node.v1.NodeCondition
+	14, // 8: node.v1.GetNodeResponse.warnings:type_name -> node.v1.SettingWarning
+	11, // 9: node.v1.GetNodeResponse.secrets_key:type_name -> node.v1.SecretsKey
+	9,  // 10: node.v1.GetNodeResponse.shutdown:type_name -> node.v1.Shutdown
+	55, // 11: node.v1.GetNodeResponse.configuration:type_name -> node.v1.Configuration
+	4,  // 12: node.v1.GetNodeResponse.cordon:type_name -> node.v1.CordonState
+	3,  // 13: node.v1.GetNodeResponse.taints:type_name -> node.v1.Taint
+	54, // 14: node.v1.CordonState.since_at:type_name -> google.protobuf.Timestamp
+	4,  // 15: node.v1.CordonResponse.cordon:type_name -> node.v1.CordonState
+	54, // 16: node.v1.Shutdown.began_at:type_name -> google.protobuf.Timestamp
+	54, // 17: node.v1.Shutdown.phase_ends_at:type_name -> google.protobuf.Timestamp
+	10, // 18: node.v1.Shutdown.waiting:type_name -> node.v1.ShutdownPod
+	11, // 19: node.v1.RotateSecretsKeyResponse.secrets_key:type_name -> node.v1.SecretsKey
+	54, // 20: node.v1.NodeCondition.transitioned_at:type_name -> google.protobuf.Timestamp
+	2,  // 21: node.v1.WatchNodeResponse.node:type_name -> node.v1.GetNodeResponse
+	19, // 22: node.v1.Runtime.handlers:type_name -> node.v1.RuntimeHandler
+	21, // 23: node.v1.Source.errors:type_name -> node.v1.SourceError
+	54, // 24: node.v1.Source.delivered_at:type_name -> google.protobuf.Timestamp
+	54, // 25: node.v1.SourceError.time:type_name -> google.protobuf.Timestamp
+	0,  // 26: node.v1.Capability.support:type_name -> node.v1.Support
+	24, // 27: node.v1.ListCapabilitiesResponse.capabilities:type_name -> node.v1.Capability
+	28, // 28: node.v1.ListGarbageResponse.garbage:type_name -> node.v1.Garbage
+	54, // 29: node.v1.Garbage.goes_at:type_name -> google.protobuf.Timestamp
+	37, // 30: node.v1.ListPluginsResponse.plugins:type_name -> node.v1.Plugin
+	36, // 31: node.v1.ListPluginsResponse.devices:type_name -> node.v1.DeviceResource
+	35, // 32: node.v1.ListPluginsResponse.csi_volumes:type_name -> node.v1.CSIVolume
+	54, // 33: node.v1.DeviceResource.lost_at:type_name -> google.protobuf.Timestamp
+	54, // 34: node.v1.Plugin.found_at:type_name -> google.protobuf.Timestamp
+	38, // 35: node.v1.Plugin.csi:type_name -> node.v1.CSIDriver
+	53, // 36: node.v1.CSIDriver.topology:type_name -> node.v1.CSIDriver.TopologyEntry
+	41, // 37: node.v1.ListSharesResponse.shares:type_name -> node.v1.Share
+	42, // 38: node.v1.ListSharesResponse.memory:type_name -> node.v1.NUMAMemory
+	44, // 39: node.v1.ListSharesResponse.devices:type_name -> node.v1.OfferedDevice
+	42, // 40: node.v1.Share.memory:type_name -> node.v1.NUMAMemory
+	43, // 41: node.v1.Share.devices:type_name -> node.v1.ShareDevices
+	47, // 42: node.v1.GetPressureResponse.signals:type_name -> node.v1.PressureSignal
+	49, // 43: node.v1.GetPressureResponse.pods:type_name -> node.v1.EvictionCandidate
+	54, // 44: node.v1.GetPressureResponse.measured_at:type_name -> google.protobuf.Timestamp
+	48, // 45: node.v1.PressureSignal.thresholds:type_name -> node.v1.PressureThreshold
+	56, // 46: node.v1.PressureThreshold.grace:type_name -> google.protobuf.Duration
+	54, // 47: node.v1.PressureThreshold.crossed_at:type_name -> google.protobuf.Timestamp
+	1,  // 48: node.v1.NodeService.GetNode:input_type -> node.v1.GetNodeRequest
+	16, // 49: node.v1.NodeService.WatchNode:input_type -> node.v1.WatchNodeRequest
+	23, // 50: node.v1.NodeService.ListCapabilities:input_type -> node.v1.ListCapabilitiesRequest
+	57, // 51: node.v1.NodeService.GetNodeConfig:input_type -> node.v1.GetNodeConfigRequest
+	12, // 52: node.v1.NodeService.RotateSecretsKey:input_type -> node.v1.RotateSecretsKeyRequest
+	33, // 53: node.v1.NodeService.ListPlugins:input_type -> node.v1.ListPluginsRequest
+	39, // 54: node.v1.NodeService.ListShares:input_type -> node.v1.ListSharesRequest
+	26, // 55: node.v1.NodeService.ListGarbage:input_type -> node.v1.ListGarbageRequest
+	45, // 56: node.v1.NodeService.GetPressure:input_type -> node.v1.GetPressureRequest
+	5,  // 57: node.v1.NodeService.Cordon:input_type -> node.v1.CordonRequest
+	7,  // 58: node.v1.NodeService.Uncordon:input_type -> node.v1.UncordonRequest
+	29, // 59: node.v1.NodeService.GetLogLevel:input_type -> node.v1.GetLogLevelRequest
+	31, // 60: node.v1.NodeService.SetLogLevel:input_type -> node.v1.SetLogLevelRequest
+	2,  // 61: node.v1.NodeService.GetNode:output_type -> node.v1.GetNodeResponse
+	17, // 62: node.v1.NodeService.WatchNode:output_type -> node.v1.WatchNodeResponse
+	25, // 63: node.v1.NodeService.ListCapabilities:output_type -> node.v1.ListCapabilitiesResponse
+	58, // 64: node.v1.NodeService.GetNodeConfig:output_type -> node.v1.GetNodeConfigResponse
+	13, // 65: node.v1.NodeService.RotateSecretsKey:output_type -> node.v1.RotateSecretsKeyResponse
+	34, // 66: node.v1.NodeService.ListPlugins:output_type -> node.v1.ListPluginsResponse
+	40, // 67: node.v1.NodeService.ListShares:output_type -> node.v1.ListSharesResponse
+	27, // 68: node.v1.NodeService.ListGarbage:output_type -> node.v1.ListGarbageResponse
+	46, // 69: node.v1.NodeService.GetPressure:output_type -> node.v1.GetPressureResponse
+	6,  // 70: node.v1.NodeService.Cordon:output_type -> node.v1.CordonResponse
+	8,  // 71: node.v1.NodeService.Uncordon:output_type -> node.v1.UncordonResponse
+	30, // 72: node.v1.NodeService.GetLogLevel:output_type -> node.v1.GetLogLevelResponse
+	32, // 73: node.v1.NodeService.SetLogLevel:output_type -> node.v1.SetLogLevelResponse
+	61, // [61:74] is the sub-list for method output_type
+	48, // [48:61] is the sub-list for method input_type
+	48, // [48:48] is the sub-list for extension type_name
+	48, // [48:48] is the sub-list for extension extendee
+	0,  // [0:48] is the sub-list for field type_name
 }
 
 func init() { file_node_v1_node_proto_init() }
@@ -3774,16 +3852,16 @@ func file_node_v1_node_proto_init() {
 	}
 	file_node_v1_access_proto_init()
 	file_node_v1_node_config_proto_init()
-	file_node_v1_node_proto_msgTypes[28].OneofWrappers = []any{}
 	file_node_v1_node_proto_msgTypes[29].OneofWrappers = []any{}
 	file_node_v1_node_proto_msgTypes[30].OneofWrappers = []any{}
+	file_node_v1_node_proto_msgTypes[31].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_node_v1_node_proto_rawDesc), len(file_node_v1_node_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   52,
+			NumMessages:   53,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
