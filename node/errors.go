@@ -34,27 +34,34 @@ type Violation struct {
 	Rule     string // what the field has to be, in words
 }
 
-// String counts documents from 1, as people do.
-func (v Violation) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "document %d", v.Document+1)
-	if v.Object != "" {
-		fmt.Fprintf(&b, " (%s)", v.Object)
+func (v Violation) String() string { return v.place() + ": " + v.fault() }
+
+// place counts documents from 1, as people do.
+func (v Violation) place() string {
+	if v.Object == "" {
+		return fmt.Sprintf("document %d", v.Document+1)
 	}
-	if v.Field != "" {
-		fmt.Fprintf(&b, ": %s", v.Field)
+	return fmt.Sprintf("document %d (%s)", v.Document+1, v.Object)
+}
+
+func (v Violation) fault() string {
+	if v.Field == "" {
+		return v.Rule
 	}
-	fmt.Fprintf(&b, ": %s", v.Rule)
-	return b.String()
+	return v.Field + ": " + v.Rule
 }
 
 // InvalidError carries every violation found, so that one round trip shows them all.
 type InvalidError struct{ Violations []Violation }
 
+// Error names each document once, before its faults.
 func (e *InvalidError) Error() string {
-	lines := make([]string, len(e.Violations))
+	lines, before := make([]string, len(e.Violations)), ""
 	for i, v := range e.Violations {
-		lines[i] = v.String()
+		lines[i] = v.fault()
+		if place := v.place(); place != before {
+			lines[i], before = v.String(), place
+		}
 	}
 	return "invalid manifest: " + strings.Join(lines, "; ")
 }

@@ -6,6 +6,17 @@ import (
 	"testing"
 )
 
+func TestAFaultNamesItsDocumentOnce(t *testing.T) {
+	err := Invalid([]Violation{
+		{Object: "Pod default/a", Field: "spec.x", Rule: "is bad"}, {Object: "Pod default/a", Field: "spec.y", Rule: "is bad too"},
+		{Document: 1, Rule: "is empty"}, {Document: 1, Field: "kind", Rule: "is missing"},
+	}, 0)
+	want := "invalid manifest: document 1 (Pod default/a): spec.x: is bad; spec.y: is bad too; document 2: is empty; kind: is missing"
+	if err.Error() != want {
+		t.Errorf("got  %s\nwant %s", err, want)
+	}
+}
+
 func TestInvalidShowsABoundedNumberOfViolations(t *testing.T) {
 	for _, c := range []struct{ found, untold, shown int }{
 		{0, 0, 0}, {1, 0, 1}, {MaxViolations, 0, MaxViolations}, {MaxViolations, 7, MaxViolations + 1}, {MaxViolations + 7, 0, MaxViolations + 1},

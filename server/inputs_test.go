@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -98,6 +99,9 @@ func parseInputs(t *testing.T, text string) (preamble string, inputs []input) {
 	return sections[0], inputs
 }
 
+// faultBegins matches where the next fault of a manifest begins: with its document, or with its field.
+var faultBegins = regexp.MustCompile(`; (document \d|[a-zA-Z]+(?:\.[a-zA-Z]|\[|: ))`)
+
 // answerLines shows what a person reads of an answer.
 func answerLines(t *testing.T, a answer) []string {
 	t.Helper()
@@ -116,10 +120,7 @@ func answerLines(t *testing.T, a answer) []string {
 		first += ", Allow: " + strings.Join(allow, ", ")
 	}
 	lines := []string{first}
-	for line := range strings.SplitSeq(body.Message, "; document ") {
-		if len(lines) > 1 {
-			line = "document " + line
-		}
+	for line := range strings.SplitSeq(faultBegins.ReplaceAllString(body.Message, ";\n$1"), "\n") {
 		if line != "" {
 			lines = append(lines, line)
 		}
