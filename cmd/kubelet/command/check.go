@@ -26,9 +26,14 @@ import (
 	"nodal/node/store"
 )
 
+const checkUsage = `It looks at this machine as the kubelet with these flags would find it: settings and files, cgroups, limits, devices, the key of
+Secrets, the manifests of the directory, and what pods and their network need. It prints a line for each, with what to do about
+those that fail, and changes nothing. The exit code is 1 if something is missing. "kubelet --help" lists the flags.
+`
+
 // runCheck prints what this machine lacks for running containers, and the settings that are not honoured.
 func runCheck(args []string, c Console) int {
-	cfg, code := loadFor("check", args, c)
+	cfg, code := loadFor("check", checkUsage, args, c)
 	if cfg == nil {
 		return code
 	}

@@ -36,11 +36,26 @@ var ownFiles = []string{
 // lastFiles mark a root directory as a node's. They go last, so that a later try still finds the node.
 var lastFiles = []string{"secrets.key", "journal"}
 
+const cleanUsage = `It removes the node of these flags from this machine: its pods with their logs and volumes, its own container runtime with its
+images, its records, keys and tokens. The data of claims stays, and so do files that the node has not made. The kubelet has to be
+stopped first. There is no way back. "kubelet --help" lists the flags.
+
+      --dry-run   print what would be removed and what would stay, and change nothing
+`
+
 // runClean removes the node from the machine.
 func runClean(args []string, c Console) int {
-	cfg, code := loadFor("clean", args, c)
+	args, dry := withoutDryRun(args)
+	cfg, code := loadFor("clean", cleanUsage, args, c)
 	if cfg == nil {
 		return code
+	}
+	if dry {
+		if err := planClean(cfg.Dirs, c.Out); err != nil {
+			fmt.Fprintln(c.Err, "kubelet clean:", err)
+			return 1
+		}
+		return 0
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()

@@ -30,7 +30,7 @@ func verbs() []client.Verb {
 		{Name: "install", Short: "install the node as a service of systemd", Example: "kubelet install --dry-run", Raw: runInstall},
 		{Name: "self-update", Words: "FILE", Short: "replace the installed program, with a way back", Example: "kubelet self-update ./kubelet-linux-amd64", Raw: runUpdate},
 		{Name: "uninstall", Short: "remove that service", Example: "kubelet uninstall --dry-run", Raw: runUninstall},
-		{Name: "clean", Short: "remove a node from this machine", Example: "kubelet clean --config /etc/nodal/config.yaml", Raw: runClean},
+		{Name: "clean", Short: "remove a node from this machine", Example: "kubelet clean --config /etc/nodal/config.yaml --dry-run", Raw: runClean},
 		{Name: ownruntime.UnpackCommand, Raw: runUnpack, Hidden: true},
 		client.Complete(verbs),
 	}...)
@@ -56,11 +56,11 @@ func noMore(words []string) error {
 
 // loadFor reads the agent's own flags for a verb about the agent's node. It returns nil and an exit code if
 // there is nothing more to do.
-func loadFor(verb string, args []string, c Console) (*config.Config, int) {
+func loadFor(verb, about string, args []string, c Console) (*config.Config, int) {
 	cfg, err := config.Load(args)
 	switch {
 	case errors.Is(err, config.ErrHelp):
-		fmt.Fprintf(c.Out, "Usage: kubelet %s [flags of the node's kubelet]\n", verb)
+		fmt.Fprintf(c.Out, "Usage: kubelet %s [flags of the node's kubelet]\n\n%s", verb, about)
 		return nil, 0
 	case err != nil:
 		fmt.Fprintf(c.Err, "kubelet %s: %v\n", verb, err)

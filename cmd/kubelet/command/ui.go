@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"os/signal"
 	"syscall"
 	"time"
@@ -53,6 +54,18 @@ func runUI(args []string, c Console) int {
 	return 0
 }
 
+// unanswered says why the socket does not answer, and what to do.
+func unanswered(socket string, err error) error {
+	var dialed *net.OpError
+	switch {
+	case errors.Is(err, os.ErrPermission):
+		return fmt.Errorf("socket %s: permission denied; run it with sudo", socket)
+	case errors.As(err, &dialed) && dialed.Op == "dial":
+		return fmt.Errorf("no node answers at %s: %w; start it, or name its socket with --socket", socket, dialed.Err)
+	}
+	return fmt.Errorf("ask the node for a link: %w", err)
+}
+
 // askLinks asks the agent for links. All of them hold the same code.
 func askLinks(ctx context.Context, socket string) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
@@ -67,7 +80,7 @@ func askLinks(ctx context.Context, socket string) ([]string, error) {
 	client := http.Client{Transport: &http.Transport{DialContext: dial}}
 	response, err := client.Do(request)
 	if err != nil {
-		return nil, fmt.Errorf("ask the node for a link: %w", err)
+		return nil, unanswered(socket, err)
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, 64<<10))

@@ -1,0 +1,81 @@
+package command
+
+import (
+	"bytes"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"nodal/agent/config"
+	"nodal/host/journal"
+	"nodal/host/podfiles"
+	"nodal/host/volume"
+)
+
+func TestAPlanOfCleanNamesWhatGoesAndChangesNothing(t *testing.T) {
+	dirs := config.Dirs{Root: t.TempDir(), PodLogs: t.TempDir()}
+	j, err := journal.Open(dirs.Journal(), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	files := podfiles.Tree{Root: dirs.Pods(), Mark: volume.Ours}
+	if _, err := files.WriteHosts("some-uid", "127.0.0.1 localhost\n"); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{filepath.Join(dirs.Root, "pki"), filepath.Join(dirs.LocalVolumes(), "data")} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := listing(t, dirs.Root)
+	var out bytes.Buffer
+	if err := planClean(dirs, &out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"remove 1 pods", "pki, journal", "would stay in " + dirs.LocalVolumes()} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("got %q, want %q in it", out.String(), want)
+		}
+	}
+	if after := listing(t, dirs.Root); !slices.Equal(before, after) {
+		t.Errorf("the plan has changed %v to %v", before, after)
+	}
+}
+
+func TestCleanTakesItsDryRunFromTheNodesFlags(t *testing.T) {
+	rest, dry := withoutDryRun([]string{"--root-dir", "/x", "--dry-run", "--v=2"})
+	if want := []string{"--root-dir", "/x", "--v=2"}; !dry || !slices.Equal(rest, want) {
+		t.Errorf("got %v %t, want %v", rest, dry, want)
+	}
+	if _, dry := withoutDryRun([]string{"--root-dir=/x"}); dry {
+		t.Error("it plans without having been asked to")
+	}
+}
+
+func TestCheckAndCleanSayWhatTheyDo(t *testing.T) {
+	for verb, want := range map[string]string{"check": "changes nothing", "clean": "--dry-run"} {
+		var out bytes.Buffer
+		if code, _ := Run([]string{verb, "--help"}, Console{Out: &out, Err: &out}); code != 0 || !strings.Contains(out.String(), want) {
+			t.Errorf("%s --help: got code %d and %q, want %q in it", verb, code, out.String(), want)
+		}
+	}
+}
+
+// listing returns all paths below a directory.
+func listing(t *testing.T, root string) (all []string) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(path string, _ os.DirEntry, err error) error {
+		all = append(all, path)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
