@@ -16,6 +16,7 @@ import (
 	"nodal/agent/config"
 	"nodal/agent/membership"
 	"nodal/host/machine"
+	"nodal/host/neighbour"
 	"nodal/host/notify"
 	"nodal/node"
 	"nodal/server"
@@ -68,7 +69,7 @@ func expose(o Options, f facts, m memory, r runtime, p parts) (*api, error) {
 		},
 		Front: server.Front{
 			Auth: p.guard, Audit: m.audit, Requests: m.counts, Trace: f.tracing.Requests,
-			Reach: reachable(l, f.addresses), Idle: streamIdle(p.config.Running),
+			Reach: reachable(l, f.addresses), Idle: streamIdle(p.config.Running), Neighbours: neighbours(l.NodesFile),
 		},
 		Now: time.Now, Log: o.Log,
 	})
@@ -83,6 +84,14 @@ func expose(o Options, f facts, m memory, r runtime, p parts) (*api, error) {
 	}, s.Local(), counts)
 	all = append(all, steady(func(ctx context.Context) { p.config.Run(ctx, o.Reload) }))
 	return &api{s, p.guard, l, handshake(o.Config.Auth.TLS), f.supervisor, all, o.Config.Dirs, o.Log}, nil
+}
+
+// neighbours returns the nodes of a file; nil if there is none.
+func neighbours(path string) server.Neighbours {
+	if path == "" {
+		return nil
+	}
+	return neighbour.Open(path)
 }
 
 // handshake returns the versions and algorithms for the TLS port.

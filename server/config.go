@@ -190,7 +190,9 @@ type Front struct {
 	Trace    trace.Trace     // nil disables it
 	Reach    dashboard.Reach // where the dashboard is
 	Limits   Limits
-	Idle     func() time.Duration // after which a silent exec, attach or port-forward ends; zero or nil: never
+	// Neighbours are other nodes that the dashboard shows; nil shows none.
+	Neighbours Neighbours
+	Idle       func() time.Duration // after which a silent exec, attach or port-forward ends; zero or nil: never
 }
 
 // Requests counts requests, and writes these counts among the agent's own metrics.
@@ -236,6 +238,9 @@ func (cfg Config) withDefaults() Config {
 	}
 	if cfg.Front.Trace == nil {
 		cfg.Front.Trace = trace.Off
+	}
+	if cfg.Front.Neighbours == nil {
+		cfg.Front.Neighbours = noNeighbours{}
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()

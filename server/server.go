@@ -86,7 +86,8 @@ func (s *Server) listeners(cfg Config, r router, calls http.Handler) {
 	signIn := dashboard.Sessions(cfg.Front.Auth, cfg.Front.Reach, cfg.Front.Limits.body(), refused)
 	documents := manual.New(nodal.Documents, openapi.Document)
 	known := func(next http.Handler) http.Handler { return cfg.Front.Auth.HTTP(next, refused) }
-	s.full = newPassages(time.Now).Front(known, cfg.Front.Limits.body(), sameOrigin(documents.Front(page.Front(signIn, known(r.serve(method.Full))))))
+	others := newNeighbourhood(cfg.Front.Neighbours, s.stopped)
+	s.full = newPassages(time.Now).Front(known, cfg.Front.Limits.body(), sameOrigin(documents.Front(others.Front(cfg.Front.Auth, known, page.Front(signIn, known(r.serve(method.Full)))))))
 	s.readOnly = localHost(documents.Front(page.Front(asViewer(dashboard.ReadOnlySession()), asViewer(r.serve(method.ReadOnly)))))
 	s.healthz = localHost(asViewer(r.serve(method.Health)))
 	s.fallback = cfg.Front.Auth.Calls(calls, http.HandlerFunc(unauthenticatedCall))

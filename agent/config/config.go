@@ -221,6 +221,7 @@ type Listen struct {
 	SystemLogs        bool          // logs of the machine are served
 	SystemLogQuery    bool          // /logs/ takes queries
 	StreamIdle        time.Duration // after which a silent stream of the kubelet paths ends; zero means never
+	NodesFile         string        // of other nodes that the dashboard shows; empty for none
 }
 
 // Sources holds where pods come from besides the API. An empty path or URL disables a source.

@@ -26,6 +26,7 @@ type Options struct {
 	RootDir           string
 	CertDir           string
 	Socket            string
+	NodesFile         string
 	HostnameOverride  string
 	NodeIP            string
 	NodeLabels        map[string]string
@@ -99,6 +100,7 @@ func Flags(fs *pflag.FlagSet, o *Options) {
 	fs.BoolVar(&o.ExitOnContention, "exit-on-lock-contention", false, "end when another process opens --lock-file")
 	fs.StringVar(&o.CertDir, "cert-dir", "", "`directory` of certificates (default: <root-dir>/pki)")
 	fs.StringVar(&o.Socket, "socket", DefaultSocket, "unix socket `path` of the node API; empty for none")
+	fs.StringVar(&o.NodesFile, "nodes-file", "", "`file` of kubelet context with other nodes, which the dashboard shows to all who may read this node, by a viewer's token for each; it is read again when it changes (default: none)")
 	fs.StringVar(&o.SecretsKey, "secrets-key", string(seal.Beside), "`source` of the key that seals Secrets on the disk: beside (a file below --root-dir), file:/PATH, credential:NAME (from systemd) or kms:unix:///PATH (a KMS v2 plugin)")
 	fs.StringVar(&o.PodHistory, "pod-history-size", "8Mi", "`bytes` on the disk for how pods were at earlier revisions, such as 8Mi, or four times what the present pods take if that is more; 0 for no record")
 	fs.StringVar(&o.UsageHistory, "usage-history-size", "8Mi", "`bytes` on the disk for what the node and its pods have used, such as 8Mi: a day every 15 seconds and a week every 5 minutes, or less if there are many pods; 0 for no record")

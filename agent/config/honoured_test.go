@@ -283,7 +283,7 @@ func TestEveryFlagDoesSomething(t *testing.T) {
 func TestEveryOtherFlagDoesSomething(t *testing.T) {
 	plain := load(t)
 	for _, arg := range []string{
-		"--root-dir=/x", "--cert-dir=/x", "--socket=/x", "--hostname-override=x", "--node-ip=192.0.2.1", "--lock-file=/x", "--runtime-cgroups=/x",
+		"--root-dir=/x", "--cert-dir=/x", "--socket=/x", "--nodes-file=/x", "--hostname-override=x", "--node-ip=192.0.2.1", "--lock-file=/x", "--runtime-cgroups=/x",
 	} {
 		if visible(load(t, arg)) == visible(plain) {
 			t.Errorf("%s changes nothing in Config", arg)

@@ -294,6 +294,7 @@ func resolveListen(o *Options) Listen {
 		SystemLogs:        *k.EnableSystemLogHandler,
 		SystemLogQuery:    k.EnableSystemLogQuery != nil && *k.EnableSystemLogQuery,
 		StreamIdle:        k.StreamingConnectionIdleTimeout.Duration,
+		NodesFile:         o.NodesFile,
 	}
 	if !*k.EnableServer {
 		l.Port = 0

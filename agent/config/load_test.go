@@ -187,13 +187,13 @@ func TestListen(t *testing.T) {
 		want Listen
 	}{
 		{"all defaults", nil,
-			Listen{DefaultSocket, "0.0.0.0", 10250, "127.0.0.1", 0, "127.0.0.1", 10248, true, true, true, true, false, 4 * time.Hour}},
+			Listen{DefaultSocket, "0.0.0.0", 10250, "127.0.0.1", 0, "127.0.0.1", 10248, true, true, true, true, false, 4 * time.Hour, ""}},
 		{"the read-only port stays on loopback", []string{"--read-only-port=10255"},
-			Listen{DefaultSocket, "0.0.0.0", 10250, "127.0.0.1", 10255, "127.0.0.1", 10248, true, true, true, true, false, 4 * time.Hour}},
+			Listen{DefaultSocket, "0.0.0.0", 10250, "127.0.0.1", 10255, "127.0.0.1", 10248, true, true, true, true, false, 4 * time.Hour, ""}},
 		{"the read-only port follows an address that is given, even the default one", []string{"--read-only-port=10255", "--address=0.0.0.0"},
-			Listen{DefaultSocket, "0.0.0.0", 10250, "0.0.0.0", 10255, "127.0.0.1", 10248, true, true, true, true, false, 4 * time.Hour}},
+			Listen{DefaultSocket, "0.0.0.0", 10250, "0.0.0.0", 10255, "127.0.0.1", 10248, true, true, true, true, false, 4 * time.Hour, ""}},
 		{"no server, no health, no socket", []string{"--enable-server=false", "--healthz-port=0", "--socket="},
-			Listen{"", "0.0.0.0", 0, "127.0.0.1", 0, "127.0.0.1", 0, true, true, true, true, false, 4 * time.Hour}},
+			Listen{"", "0.0.0.0", 0, "127.0.0.1", 0, "127.0.0.1", 0, true, true, true, true, false, 4 * time.Hour, ""}},
 		{"a single run listens nowhere", []string{"--runonce", "--read-only-port=10255"}, Listen{}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -261,6 +261,7 @@ var sections = []section{
 	}},
 	{"Listeners", []setting{
 		{flag: "socket"},
+		{flag: "nodes-file"},
 		{"enableServer", "enable-server", atStart, true, nil,
 			"open --port"},
 		{"address", "address", atStart, "0.0.0.0", address,
