@@ -7,18 +7,21 @@ import { Icon } from "../parts/icons";
 import { Downloads } from "../parts/log_downloads";
 import { LineDetail } from "../parts/log_line";
 import { LogRow, rowId, sourceClass } from "../parts/log_row";
-import { type Shown, useCursor } from "../parts/log_cursor";
+import { Ruler } from "../parts/log_ruler";
+import { useCursor } from "../parts/log_cursor";
 import { seen } from "../parts/virtual";
 import { containersOf, speaking } from "../pure/containers";
 import { hasEnded } from "../pure/ended";
-import { Finder, type Wish, wishOf } from "../pure/find_lines";
+import { arounds, Finder, type Wish, wishOf } from "../pure/find_lines";
 import { objectOf } from "../pure/health";
 import { lookingWords, noLines } from "../pure/no_lines";
 import type { Line } from "../pure/ring";
+import { type Listed, Rows, type Standing } from "../pure/rows";
 import { seekOf } from "../pure/seek";
 import { clock } from "../pure/time";
 import { LogReader } from "../state/logs";
 import { go, place, setQuery, withQuery } from "../state/route";
+import { wraps } from "../state/wrap";
 
 const rowHeight = 20;
 
@@ -119,18 +122,22 @@ export function LogView({ reader, names, at }: LogViewProps) {
   const opened = useSignal<Line | null>(null);
   const finder = useComputed(() => (wish.value.words || wish.value.level ? new Finder(reader.ring, wish.value) : null));
   const shown = useComputed(() => shownOf(reader, finder.value));
+  const columns = useSignal(0);
+  const measured = useComputed(() => new Rows(columns.value));
+  const rows = useComputed(() => measured.value.look(shown.value));
+  const width = useSignal(0);
   const { count } = shown.value;
-  const target = useTarget(box, reader, at);
-  useFollow(box, following, shown);
+  const target = useTarget(box, reader, at, rows);
+  useFollow(box, following, shown, rows);
   useSignalEffect(() => {
     if (!reader.held.value || at || !following.peek()) return;
     // A log from its beginning is not followed.
     following.value = false;
     box.current!.scrollTop = 0;
   });
-  const { cursor, onKeyDown } = useCursor({ box, rowHeight, shown, following, opened });
+  const { cursor, onKeyDown } = useCursor({ box, rowHeight, shown, rows, following, opened });
   useEffect(() => {
-    const watcher = new ResizeObserver(([entry]) => (height.value = entry!.contentRect.height));
+    const watcher = new ResizeObserver(([entry]) => ({ height: height.value, width: width.value } = entry!.contentRect));
     watcher.observe(box.current!);
     return () => watcher.disconnect();
   }, []);
@@ -142,15 +149,18 @@ export function LogView({ reader, names, at }: LogViewProps) {
     else if (b.scrollTop < top.value - 1) following.value = false;
     top.value = b.scrollTop;
   };
-  const range = seen(top.value, height.value, rowHeight, count, 12);
-  const rows = Array.from({ length: range.count }, (_, i) => shown.value.at(range.first + i)).filter((line) => line !== undefined);
+  const part = seen(top.value, height.value, rowHeight, rows.value.all, 12);
+  const first = rows.value.at(part.first);
+  const last = Math.min(count, rows.value.at(part.first + part.count) + 1);
+  const lines = Array.from({ length: Math.max(0, last - first) }, (_, i) => shown.value.at(first + i)).filter((line) => line !== undefined);
+  const isEnd = columns.value > 0 && last === count;
   const close = () => {
     opened.value = null;
     box.current?.focus();
   };
   return (
     <>
-      <Search reader={reader} wish={wish.value} problem={seek.value.problem} hits={finder.value ? count : null} following={following} at={at} />
+      <Search reader={reader} wish={wish.value} problem={seek.value.problem} hits={finder.value?.matched ?? null} following={following} at={at} />
       {[...reader.problems.value].map(([container, problem]) => (
         <p class="log-problem" role="status">
           {container}: {problem}
@@ -158,18 +168,20 @@ export function LogView({ reader, names, at }: LogViewProps) {
       ))}
       <div
         ref={box}
-        class="log-box"
+        class={`log-box${columns.value ? " wrap" : ""}${columns.value && lines.length === count ? " whole" : ""}`}
         tabIndex={0}
         role="listbox"
         aria-label="Log"
-        aria-activedescendant={rows.some((line) => line.id === cursor.value) ? rowId(cursor.value) : undefined}
+        aria-activedescendant={lines.some((line) => line.id === cursor.value) ? rowId(cursor.value) : undefined}
         onScroll={onScroll}
         onKeyDown={onKeyDown}
       >
-        <div class="log-all" style={{ height: `${count * rowHeight}px` }}>
-          <div class="log-seen" style={{ transform: `translateY(${range.first * rowHeight}px)` }}>
-            {rows.map((line) => (
-              <LogRow key={line.id} line={line} name={names.length > 1 ? names[line.source]! : ""} seek={seek.value} target={line.id === target.value} cursor={line.id === cursor.value} opened={opened} />
+        <Ruler named={names.length > 1} wraps={wraps.value} width={width.value} onColumns={(n) => (columns.value = n)} />
+        <div class="log-all" style={{ height: `${rows.value.all * rowHeight}px` }}>
+          {/* Characters may be wider than thought, so the last lines stand on the end. */}
+          <div class={isEnd ? "log-seen end" : "log-seen"} style={{ transform: isEnd ? "none" : `translateY(${rows.value.top(first) * rowHeight}px)` }}>
+            {lines.map((line) => (
+              <LogRow key={line.id} line={line} beside={finder.value?.beside.has(line.id) ?? false} name={names.length > 1 ? names[line.source]! : ""} seek={seek.value} target={line.id === target.value} cursor={line.id === cursor.value} opened={opened} />
             ))}
           </div>
         </div>
@@ -185,7 +197,7 @@ export function LogView({ reader, names, at }: LogViewProps) {
 }
 
 /** shownOf returns the lines to draw: all, or the matches of the search. */
-function shownOf({ ring, told }: LogReader, finder: Finder | null): Shown {
+function shownOf({ ring, told }: LogReader, finder: Finder | null): Listed {
   const { lines, dropped } = told.value;
   if (!finder) return { of: ring, count: lines, gone: dropped, at: (index) => ring.at(index) };
   const hits = finder.look();
@@ -216,6 +228,16 @@ function Search({ reader, wish, problem, hits, following, at }: SearchProps) {
         <option value="warn">Warnings and errors</option>
         <option value="error">Errors</option>
       </select>
+      {hits !== null && (
+        <select aria-label="Lines around" value={wish.around} onChange={(e) => setQuery("around", e.currentTarget.value.replace(/^0$/, ""))}>
+          {arounds.map((n) => (
+            <option value={n}>{n ? `${n} lines around` : "Matches only"}</option>
+          ))}
+        </select>
+      )}
+      <button type="button" class="chip" aria-pressed={wraps.value} title="Show long lines in several rows" onClick={() => (wraps.value = !wraps.value)}>
+        Wrap
+      </button>
       {problem && (
         <span class="field-problem" role="alert">
           no expression: {problem}
@@ -242,12 +264,13 @@ function Search({ reader, wish, problem, hits, following, at }: SearchProps) {
  * useFollow keeps the end visible while lines come. If the log is not followed, it keeps the
  * position, even as old lines go.
  */
-function useFollow(box: { current: HTMLDivElement | null }, following: Signal<boolean>, shown: ReadonlySignal<Shown>) {
-  const last = useRef<Shown | null>(null);
+function useFollow(box: { current: HTMLDivElement | null }, following: Signal<boolean>, shown: ReadonlySignal<Listed>, rows: ReadonlySignal<Standing>) {
+  const last = useRef<{ of: object; gone: number } | null>(null);
   useSignalEffect(() => {
-    const { of, gone } = shown.value;
+    const { of } = shown.value;
+    const { gone } = rows.value;
     const just = last.current?.of === of ? gone - last.current.gone : 0;
-    last.current = shown.value;
+    last.current = { of, gone };
     if (!following.value && just === 0) return;
     requestAnimationFrame(() => {
       const b = box.current;
@@ -260,7 +283,7 @@ function useFollow(box: { current: HTMLDivElement | null }, following: Signal<bo
 }
 
 /** useTarget finds the line of the address and scrolls it into the upper part of the box. */
-function useTarget(box: { current: HTMLDivElement | null }, reader: LogReader, at: string) {
+function useTarget(box: { current: HTMLDivElement | null }, reader: LogReader, at: string, rows: ReadonlySignal<Standing>) {
   const target = useSignal(-1);
   const late = useSignal(false);
   useEffect(() => {
@@ -275,7 +298,7 @@ function useTarget(box: { current: HTMLDivElement | null }, reader: LogReader, a
     const line = index < 0 ? undefined : reader.ring.at(index);
     if (!line) return;
     target.value = line.id;
-    requestAnimationFrame(() => requestAnimationFrame(() => box.current?.scrollTo(0, index * rowHeight - box.current.clientHeight / 3)));
+    requestAnimationFrame(() => requestAnimationFrame(() => box.current?.scrollTo(0, rows.value.top(index) * rowHeight - box.current.clientHeight / 3)));
   });
   return target;
 }

@@ -7,7 +7,7 @@ import { CopyButton } from "./commands";
 import { Icon } from "./icons";
 
 export function LineDetail({ line, sought, onClose }: { line: Line; sought: boolean; onClose: () => void }) {
-  const here = withQuery({ at: line.time, since: "", q: "", level: "" }); // with the lines around it, whether they match or not
+  const here = withQuery({ at: line.time, since: "", q: "", level: "", around: "" }); // with the lines around it, whether they match or not
   return (
     <aside class="line-detail" aria-label="The whole line">
       <header>

@@ -2,10 +2,9 @@
 import { ansi } from "../pure/ansi";
 import { levelOf } from "../pure/level";
 import type { Line } from "../pure/ring";
+import { shownChars } from "../pure/rows";
 import type { Seek } from "../pure/seek";
 import { bytes, clock, full } from "../pure/time";
-
-const shownChars = 2000; // a click shows the rest
 
 /** sourceClass returns the colour of one of several containers; there are six. */
 export const sourceClass = (source: number) => `s${source % 6}`;
@@ -14,6 +13,8 @@ interface Props {
   line: Line;
   name: string;
   seek: Seek;
+  /** The line stands beside a match. */
+  beside: boolean;
   target: boolean;
   cursor: boolean;
   opened: { value: Line | null };
@@ -22,7 +23,7 @@ interface Props {
 /** rowId returns the element ID of a line. */
 export const rowId = (line: number) => `line-${line}`;
 
-export function LogRow({ line, name, seek, target, cursor, opened }: Props) {
+export function LogRow({ line, name, seek, beside, target, cursor, opened }: Props) {
   const long = line.text.length > shownChars;
   const runs = ansi(long ? line.text.slice(0, shownChars) : line.text);
   const level = levelOf(runs.map((run) => run.text).join(""));
@@ -31,7 +32,7 @@ export function LogRow({ line, name, seek, target, cursor, opened }: Props) {
       id={rowId(line.id)}
       role="option"
       aria-selected={cursor}
-      class={`log-row${level && ` l-${level}`}${target ? " target" : ""}${cursor ? " cursor" : ""}`}
+      class={`log-row${level && ` l-${level}`}${beside ? " beside" : ""}${target ? " target" : ""}${cursor ? " cursor" : ""}`}
       onClick={() => !getSelection()?.toString() && (opened.value = line)}
     >
       <time title={line.time && full(line.time)}>{line.time && clock(line.time)}</time>

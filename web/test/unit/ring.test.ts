@@ -55,13 +55,27 @@ describe("Finder", () => {
     ring.push("", 0, "\x1b[31mERROR\x1b[0m no route");
     ring.push("", 0, "level=warn slow route");
     ring.push("", 0, "route found");
-    const all = new Finder(ring, { words: "ROUTE", level: "" });
-    const bad = new Finder(ring, { words: "", level: "warn" });
-    const worst = new Finder(ring, { words: "", level: "error" });
+    const all = new Finder(ring, { words: "ROUTE", level: "", around: 0 });
+    const bad = new Finder(ring, { words: "", level: "warn", around: 0 });
+    const worst = new Finder(ring, { words: "", level: "error", around: 0 });
     expect([all.look().length, bad.look().length, worst.look().length]).toEqual([3, 2, 1]);
     ring.push("", 0, "ERROR again, no route");
     expect(all.look().map((l) => l.id)).toEqual([1, 2, 3]);
     expect(worst.look().map((l) => l.id)).toEqual([3]);
     expect([all.gone, worst.gone]).toEqual([1, 1]);
+  });
+
+  it("shows lines around matches once each, as long as the ring has them", () => {
+    const ring = new Ring({ lines: 8, chars: 1000, line: 100 });
+    const say = (...texts: string[]) => texts.forEach((text) => ring.push("", 0, text));
+    const found = new Finder(ring, { words: "hit", level: "", around: 2 });
+    say("0", "1", "2", "hit 3", "4", "hit 5", "6");
+    expect(found.look().map((l) => l.id)).toEqual([1, 2, 3, 4, 5, 6]);
+    say("7", "8");
+    expect(found.look().map((l) => l.id)).toEqual([1, 2, 3, 4, 5, 6, 7]);
+    expect([found.matched, found.beside.has(4), found.beside.has(5)]).toEqual([2, true, false]);
+    say("9", "10", "11", "hit 12");
+    expect(found.look().map((l) => l.id)).toEqual([5, 6, 7, 10, 11, 12]);
+    expect([found.matched, found.gone]).toEqual([2, 4]);
   });
 });
