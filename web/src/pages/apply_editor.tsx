@@ -11,13 +11,13 @@ import { applyManifests, listCapabilities, listImages, planManifests } from "../
 import type { Known } from "../pure/complete";
 import { sidesOf } from "../pure/diff";
 import { type Manifest, objectFor, objectsOf } from "../pure/documents";
-import { examples, manifestOf, manifestOfObject } from "../pure/manifest";
+import { examples } from "../pure/manifest";
 import { idOf, undoOf } from "../pure/undo";
 import { toYaml } from "../pure/yaml";
 import { applied, remember, undoFor } from "../state/applied";
 import { link } from "../state/link";
-import { pods } from "../state/live";
-import { kindOf, readObject } from "../state/objects";
+import { kindOf } from "../state/objects";
+import { Overtaken, type Reading, readForEdit, readPod, unlessOvertaken } from "../state/reading";
 import { place } from "../state/route";
 import { onLeaving } from "../state/session";
 import { readStanding } from "../state/standing";
@@ -43,34 +43,60 @@ export function ApplyEditor() {
   const plan = useSignal<Plan>(noPlan);
   const planning = useSignal(false);
   const busy = useSignal(false);
+  const reading = useSignal<Reading | null>(null);
+  const overtaken = useSignal(false);
   const known = useSignal<Known>({ schemas: {}, capabilities: [] });
   useEffect(() => {
     void readKnown().then((all) => (known.value = all), () => {}); // without it nothing is completed
     const query = place.value.query;
-    const from = pods.value.get(query.get("from") ?? "");
-    if (from) put(manifestOf(from));
+    const [ofPod = "", pod = ""] = (query.get("from") ?? "").split("/");
+    if (pod) void edit(readPod({ namespace: ofPod, name: pod }));
     const undo = undoFor(query.get("undo") ?? "");
     if (undo) put(undo.manifest);
     const [kind = "", namespace = "", name = ""] = (query.get("object") ?? "").split("/");
     const info = kindOf(kind);
-    if (info) void readObject(info, { namespace, name }).then((entry) => put(manifestOfObject(entry.object ?? {})), (error) => (plan.value = problemOf(error)));
+    if (info) void edit(readForEdit(info, { namespace, name }));
   }, []);
   const turn = useSignal(0);
+  const round = useSignal(0);
   const write = (value: string) => {
     text.value = draft = value;
     applied.value = null;
   };
   const put = (value: string) => {
+    reading.value = null;
     write(value);
     turn.value++;
   };
-  usePlan(text.value, plan, planning);
+  const edit = (asked: Promise<Reading>) =>
+    asked.then(
+      (read) => {
+        put(read.text);
+        reading.value = read;
+      },
+      (error: unknown) => void (plan.value = problemOf(error)),
+    );
+  usePlan(text.value, round.value, plan, planning);
   const apply = async () => {
     if (busy.value) return; // a held key repeats
     busy.value = true;
     const { outcomes } = plan.value;
-    await send(text.value, outcomes).catch((error: unknown) => (plan.value = { ...problemOf(error), outcomes }));
+    overtaken.value = false;
+    await unlessOvertaken(reading.value, (since) => send(text.value, outcomes, since)).then(
+      () => (reading.value = null), // the next change is one of what was applied
+      (error: unknown) => {
+        overtaken.value = error instanceof Overtaken;
+        plan.value = { ...problemOf(error), outcomes };
+      },
+    );
     busy.value = false;
+  };
+  /** goOn takes the present state for the one that was read, and shows what would change now. */
+  const goOn = async () => {
+    const before = reading.value!;
+    reading.value = { ...before, ...(await before.again()) };
+    overtaken.value = false;
+    round.value++;
   };
   const drops = useDrop(put);
   // After a failed attempt the same plan may be applied again.
@@ -92,6 +118,12 @@ export function ApplyEditor() {
                 <ApiButton call={planManifests()} />
               </div>
               <PlanView plan={plan.value} text={text.value} />
+              {overtaken.value && (
+                <p>
+                  Nothing was applied. <button type="button" class="link-button" onClick={() => void edit(reading.value!.again().then((now) => ({ ...reading.value!, ...now })))}>Read it again</button>, which drops your edits, or{" "}
+                  <button type="button" class="link-button" onClick={() => void goOn().catch((error: unknown) => (plan.value = problemOf(error)))}>plan against the present state</button>.
+                </p>
+              )}
               <button type="button" class="primary" disabled={!ready || busy.value} onClick={() => void apply()}>
                 Apply <kbd>Ctrl ⏎</kbd>
               </button>
@@ -115,9 +147,9 @@ async function readKnown(): Promise<Known> {
 }
 
 /** send applies a bundle, and keeps the previous state of everything that it may change. */
-async function send(manifest: string, mayChange: readonly Outcome[]): Promise<void> {
+async function send(manifest: string, mayChange: readonly Outcome[], since = ""): Promise<void> {
   const before = await readStanding(mayChange);
-  const { outcomes = [] } = await perform<ApplyResponse>(applyManifests(), manifest);
+  const { outcomes = [] } = await perform<ApplyResponse>(applyManifests(since), manifest);
   remember({ outcomes, undo: undoOf(outcomes, before), at: nodeTime() });
 }
 
@@ -152,7 +184,7 @@ function imageOf(answer: ListImagesResponse): string | undefined {
 }
 
 /** usePlan plans the text a moment after the last key, and again when the node is back. */
-function usePlan(text: string, plan: { value: Plan }, planning: { value: boolean }) {
+function usePlan(text: string, round: number, plan: { value: Plan }, planning: { value: boolean }) {
   const turn = useRef(0);
   const away = link.value.state === "lost";
   useEffect(() => {
@@ -174,7 +206,7 @@ function usePlan(text: string, plan: { value: Plan }, planning: { value: boolean
         });
     }, 250);
     return () => clearTimeout(timer);
-  }, [text, away]);
+  }, [text, round, away]);
 }
 
 const problemOf = (error: unknown): Plan => ({ ...noPlan, problem: messageOf(error), violations: error instanceof ApiError ? error.violations : [] });

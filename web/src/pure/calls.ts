@@ -178,7 +178,8 @@ export function attach(pod: Named, container: string, has: Pick<Container, "stdi
 }
 
 export const planManifests = (): Call => ({ method: "POST", path: "/v1/manifests:plan", file: "manifest", rpc: "ManifestsService/Plan", kubectl: "kubectl diff -f pod.yaml" });
-export const applyManifests = (): Call => ({ method: "POST", path: "/v1/manifests", file: "manifest", rpc: "ManifestsService/Apply", kubectl: "kubectl apply -f pod.yaml" });
+/** applyManifests refuses to overwrite what has changed after a revision, if there is one. */
+export const applyManifests = (since = ""): Call => ({ method: "POST", path: `/v1/manifests${since && `?unchangedSince=${since}`}`, file: "manifest", rpc: "ManifestsService/Apply", kubectl: "kubectl apply -f pod.yaml" });
 
 export const listImages = (node: string) => read("/v1/images", "ImagesService/ListImages", `kubectl get node ${node} -o jsonpath='{range .status.images[*]}{.names[-1]}{"\\n"}{end}'`);
 export const listPulls = () => read("/v1/images:pulls", "ImagesService/ListPulls", "");

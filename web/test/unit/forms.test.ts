@@ -24,7 +24,7 @@ describe("each call", () => {
     calls.getNode("a"), calls.watchNode("a"), calls.cordonNode("a", "a new disk"), calls.cordonNode("a", ""), calls.uncordonNode("a"), calls.listCapabilities(), calls.getPod(pod), calls.getTimeline(pod), calls.getUsageHistory(pod), calls.getPodHistoryUntil(pod, "2026-01-01T00:00:00Z", "2026-01-01T01:00:00Z"), calls.readTail(pod, "c", 0, 20), ...watches, ...watches.map((call) => call.once!),
     calls.restartPod(pod, ""), calls.restartPod(pod, "c"), calls.deletePod(pod, "30"),
     calls.readLogs(pod, "c", { follow: true, tailLines: 2000 }), calls.readLogs(pod, "c", { previous: true, sinceSeconds: 60 }), calls.readLogs(pod, "c", { timestamps: true, sinceTime: "2026-01-01T00:00:00Z" }), calls.runCommand(pod, "c", ["sh"]),
-    calls.planManifests(), calls.applyManifests(), calls.listImages("a"), calls.listPulls(), calls.importImages(), calls.planPrune(), calls.pruneImages(), calls.removeImage("a/b:1"),
+    calls.planManifests(), calls.applyManifests(), calls.applyManifests("7"), calls.listImages("a"), calls.listPulls(), calls.importImages(), calls.planPrune(), calls.pruneImages(), calls.removeImage("a/b:1"),
     ...kinds.flatMap((kind) => [calls.listObjects(kind), calls.getObject(kind, pod), calls.deleteObject(kind, pod), calls.watchObjectsOf(kind)]),
     calls.watchObjects(),
   ];
