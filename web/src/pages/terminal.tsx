@@ -5,12 +5,14 @@ import { useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { Pod } from "../api/gen";
 import { ApiButton } from "../parts/commands";
+import { Debug } from "../parts/debug";
 import { Icon } from "../parts/icons";
 import { attach, runCommand } from "../pure/calls";
 import { containersOf } from "../pure/containers";
 import { keyOf, objectOf } from "../pure/health";
 import { said } from "../pure/said";
 import { words as wordsOf } from "../pure/shell";
+import { canWrite } from "../state/session";
 import { closeTerminal, openTerminal, type Session, sessions } from "../state/terminals";
 import { isDark } from "../state/theme";
 
@@ -49,6 +51,7 @@ function Start({ pod, onOpen }: { pod: Pod; onOpen: (session: Session) => void }
   const container = useSignal((apps.find((c) => running.has(c.name)) ?? apps[0])?.name ?? "");
   const attaches = useSignal(false);
   const command = useSignal("sh");
+  const debugs = useSignal(false);
   const words = wordsOf(command.value);
   const spec = containers.find((c) => c.name === container.value)?.spec;
   const target = { namespace: pod.namespace!, name: pod.name!, uid: pod.uid!, container: container.value };
@@ -58,35 +61,43 @@ function Start({ pod, onOpen }: { pod: Pod; onOpen: (session: Session) => void }
   };
   const can = running.has(container.value) && (attaches.value || words.length > 0);
   return (
-    <form class="log-tools" onSubmit={open}>
-      <select aria-label="Container" value={container.value} onChange={(e) => (container.value = e.currentTarget.value)}>
-        {containers.map(({ name }) => (
-          <option value={name} disabled={!running.has(name)}>
-            {name}
-            {running.has(name) ? "" : " (not running)"}
-          </option>
-        ))}
-      </select>
-      <div class="segments" role="group" aria-label="What to open">
-        <button type="button" aria-pressed={!attaches.value} onClick={() => (attaches.value = false)}>
-          Run
+    <>
+      <form class="log-tools" onSubmit={open}>
+        <select aria-label="Container" value={container.value} onChange={(e) => (container.value = e.currentTarget.value)}>
+          {containers.map(({ name }) => (
+            <option value={name} disabled={!running.has(name)}>
+              {name}
+              {running.has(name) ? "" : " (not running)"}
+            </option>
+          ))}
+        </select>
+        <div class="segments" role="group" aria-label="What to open">
+          <button type="button" aria-pressed={!attaches.value} onClick={() => (attaches.value = false)}>
+            Run
+          </button>
+          <button type="button" aria-pressed={attaches.value} title="Attach to the container's main process" onClick={() => (attaches.value = true)}>
+            Attach
+          </button>
+        </div>
+        {attaches.value ? (
+          <span class="muted">{spec?.stdin ? "Your input goes to the main process." : "Its output from now on; it takes no input (stdin is not set)."}</span>
+        ) : (
+          <input class="mono" aria-label="Command" spellcheck={false} value={command.value} onInput={(e) => (command.value = e.currentTarget.value)} />
+        )}
+        {canWrite.value && running.has(container.value) && (
+          <button type="button" title="Start a container with a shell beside this one" onClick={() => (debugs.value = true)}>
+            Debug…
+          </button>
+        )}
+        {running.size === 0 && <span class="muted">None of its containers runs. Their logs, and the pod's record, say why.</span>}
+        <button type="submit" class="primary" disabled={!can}>
+          {attaches.value ? "Attach" : "Open"}
         </button>
-        <button type="button" aria-pressed={attaches.value} title="Attach to the container's main process" onClick={() => (attaches.value = true)}>
-          Attach
-        </button>
-      </div>
-      {attaches.value ? (
-        <span class="muted">{spec?.stdin ? "Your input goes to the main process." : "Its output from now on; it takes no input (stdin is not set)."}</span>
-      ) : (
-        <input class="mono" aria-label="Command" spellcheck={false} value={command.value} onInput={(e) => (command.value = e.currentTarget.value)} />
-      )}
-      {running.size === 0 && <span class="muted">None of its containers runs. Their logs, and the pod's record, say why.</span>}
-      <button type="submit" class="primary" disabled={!can}>
-        {attaches.value ? "Attach" : "Open"}
-      </button>
-      <span class="grow" />
-      <ApiButton call={attaches.value ? attach(pod, container.value, spec ?? {}) : runCommand(pod, container.value, words)} />
-    </form>
+        <span class="grow" />
+        <ApiButton call={attaches.value ? attach(pod, container.value, spec ?? {}) : runCommand(pod, container.value, words)} />
+      </form>
+      {debugs.value && <Debug pod={pod} target={container.value} onOpen={onOpen} onClose={() => (debugs.value = false)} />}
+    </>
   );
 }
 

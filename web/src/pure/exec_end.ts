@@ -13,6 +13,6 @@ export function endingOf(s: ExecStatus, command: readonly string[]): string {
   const message = s.message ?? "The command has failed.";
   if (!/executable file not found|exec: .*no such file or directory/.test(message)) return message;
   const [program = ""] = command;
-  const other = program === "sh" ? "kubectl debug starts a container with a shell beside this one." : "Try sh.";
+  const other = program === "sh" ? "“Debug…” starts a container with a shell beside this one." : "Try sh.";
   return `The image has no program ${JSON.stringify(program)}. ${other}`;
 }

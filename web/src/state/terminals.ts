@@ -15,6 +15,8 @@ export interface Target {
   command: string[];
   stdin: boolean;
   tty: boolean;
+  /** The shell has written its prompt already: an empty line brings another. */
+  wakes?: boolean;
 }
 
 // The channels of v5.channel.k8s.io; the first byte of each message names one.
@@ -57,6 +59,7 @@ export class Session {
     this.socket.onopen = () => {
       this.state.value = "open";
       this.sendSize();
+      if (target.wakes) this.send(stdin, new TextEncoder().encode("\n"));
     };
     this.socket.onmessage = (message: MessageEvent<ArrayBuffer>) => this.take(new Uint8Array(message.data));
     this.socket.onclose = () => this.finish(this.state.value === "opening" ? refused(target) : "The connection has ended.");
