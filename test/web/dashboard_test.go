@@ -42,6 +42,11 @@ func TestTheDashboardInABrowser(t *testing.T) {
 		"the logs of several pods are one in the dashboard, searched by words or an expression that the address holds",
 		"several pods are deleted at once in the dashboard, with a list of what goes with each and what stays",
 		"events are found in the dashboard by kind, reason and words, which the address holds",
+		"pods stand in groups in the dashboard, and its tables are saved as CSV and JSON",
+		"a match in a log has lines around it in the dashboard, and long lines wrap",
+		"a container for debugging starts beside another in the dashboard, and a terminal opens in it",
+		"an edit in the dashboard overwrites nothing that others have changed since it was read",
+		"the pods of several nodes stand in one list of the dashboard, which reads the others through this node, as a viewer, and changes nothing there",
 		"a page of a pod opens in a window from the dashboard, with all of its files, and has no way into the node",
 		"a sign-in link that is pasted into the open page signs in",
 		"the dashboard has the figures, runs, probes, events and changes of a pod on one time axis, over a crash of the node too, and says why a run ended as a text to copy",
@@ -62,17 +67,20 @@ func TestTheDashboardInABrowser(t *testing.T) {
 		takeScreenshots(t)
 		return
 	}
-	manifests, drops := t.TempDir(), t.TempDir()
-	s := stage{daemon.StartAlone(t, "--pod-manifest-path", manifests, "--config-dir", drops,
-		"--cdi-devices=nodal.test/gpu:shares=2", "--cdi-spec-dirs="+specs(t)), manifests, drops}
+	manifests, drops, config := t.TempDir(), t.TempDir(), t.TempDir()
+	s := stage{daemon.StartAlone(t, "--pod-manifest-path", manifests, "--config-dir", drops, "--nodes-file", nodesFile(config),
+		"--cdi-devices=nodal.test/gpu:shares=2", "--cdi-spec-dirs="+specs(t)), manifests, drops, config, startNeighbour(t)}
 	s.tell(t, "weight")
 	tarball := saveBusybox(t)
 	s.tell(t, "journey", "IMAGE=nodal.test/busybox:1", "TARBALL="+tarball)
 	s.tell(t, "journey_node", "IMAGE=nodal.test/busybox:1", "TARBALL="+tarball)
+	s.Import("busybox")
+	s.tell(t, "desk", "IMAGE=nodal.test/busybox:1")
 	s.Import("probe")
 	s.tell(t, "flood", "IMAGE=nodal.test/probe:1")
 	s.Import("busybox")
 	s.tell(t, "views", "IMAGE=nodal.test/busybox:1", "PATH="+programs(t))
+	s.tell(t, "nodes", "FAR_TOKEN="+filepath.Join(s.far.Dir, "credentials/viewer.token"))
 	s.tell(t, "faults", "IMAGE=nodal.test/busybox:1")
 }
 
@@ -92,15 +100,18 @@ func takeScreenshots(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := stage{daemon.StartAlone(t, "--hostname-override", "edge-1"), t.TempDir(), t.TempDir()}
+	s := stage{Daemon: daemon.StartAlone(t, "--hostname-override", "edge-1"), manifests: t.TempDir(), drops: t.TempDir()}
 	s.Import("busybox")
 	s.tell(t, "screenshots", "SCREENSHOTS="+into)
 }
 
-// stage is the node under test, and the directories from which it reads manifests and drop-ins of its configuration.
+// stage is the node under test, the directories from which it reads manifests, drop-ins of its configuration and other
+// nodes, and another node.
 type stage struct {
 	*daemon.Daemon
-	manifests, drops string
+	manifests, drops, config string
+
+	far *daemon.Daemon
 }
 
 // tell runs one story as a subtest.
@@ -209,6 +220,12 @@ func (s stage) grant(wish string) error {
 		if err := os.Remove(filepath.Join(s.manifests, "bad.yaml")); err != nil {
 			return fmt.Errorf("remove the bad manifest: %w", err)
 		}
+	case "introduce":
+		return introduce(s.far, s.config)
+	case "settle":
+		return post(s.far, "later")
+	case "vanish":
+		s.far.Kill()
 	case "configure":
 		return s.configure("maxPods: 99\nserializeImagePulls: false\n")
 	case "misconfigure":

@@ -3,9 +3,11 @@
 //
 //	journey.mjs      a user's way with one pod, from the first link to its deletion
 //	journey_node.mjs what a user does with several pods and with the node itself
+//	desk.mjs         what helps with many pods: groups, files, long logs, debugging, edits beside others
 //	weight.mjs       the cost of the first page, on a slow machine
 //	views.mjs        views for each role and screen, and how smooth they are
 //	flood.mjs        ten thousand lines of a log a second
+//	nodes.mjs        two nodes in one window
 //	faults.mjs       errors and hostile input
 //	screenshots.mjs  the pictures of docs/screenshots, with -screenshots DIRECTORY
 //	steps.mjs        the steps that all stories share

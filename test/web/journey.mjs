@@ -192,6 +192,7 @@ await story(async ({ context, page, origin, step }) => {
       Object.defineProperty(navigator, "clipboard", { value: undefined, configurable: true });
       document.addEventListener("copy", (event) => (window.copied = event.target.value));
     });
+    await page.getByRole("button", { name: "Other clients" }).click();
     await page.getByRole("button", { name: "API" }).nth(1).click();
     expect((await paste(await shown(page.locator(".popover")))).includes('"qosClass"'), "the command does not answer with the pod");
     // The popover stays open for a click on its margin.

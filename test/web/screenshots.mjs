@@ -62,7 +62,8 @@ await story(async ({ page, origin, step }) => {
   await page.waitForTimeout(Number(WATCH) * 1000); // until the usage chart has a line
   await all();
   await picture("usage", "pods/default/shop", () => page.getByRole("heading", { name: "Containers" }).scrollIntoViewIfNeeded().then(() => page.mouse.wheel(0, 520)));
-  await picture("commands", "pods/default/shop/yaml", () => press("API"));
+  await picture("commands", "pods/default/shop/yaml", () => press("Other clients").then(() => press("API")));
+  await press("Other clients");
   await picture("delete", "pods/default/shop", () => act(page).then(() => press("Delete…")));
   await picture("why", "pods/default/billing/record", () => page.getByRole("button", { name: /^Why did/ }).first().click().then(() => page.locator(".ticket").waitFor()));
   await picture("selected", "pods", async () => {

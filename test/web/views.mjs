@@ -149,6 +149,7 @@ await story(async ({ context, page, origin, step }) => {
     };
     const popover = page.locator(".popover");
     await page.getByLabel("Command").fill(`sh -c "echo 'it ends'; exit 7"`);
+    await page.getByRole("button", { name: "Other clients" }).click();
     await page.getByRole("button", { name: "API" }).click();
     await both(popover, /"exitCode": *7\b/);
     await page.getByRole("link", { name: "YAML" }).click();

@@ -1,5 +1,6 @@
 // The frame around every page: the node, the navigation, and whether the data is live.
 import { useEffect } from "preact/hooks";
+import { through, throughName } from "./api/through";
 import { AddPage } from "./pages/apply";
 import { NodePage } from "./pages/node";
 import { PodPage } from "./pages/pod";
@@ -11,11 +12,13 @@ import { lazily } from "./parts/lazily";
 import { Ticking } from "./parts/ticking";
 import { Waiting } from "./parts/waiting";
 import { now } from "./state/clock";
+import { showsCommands } from "./state/commands";
 import { link } from "./state/link";
 import { keepUp, node, podList } from "./state/live";
 import { kindOf } from "./state/objects";
-import { hrefOf, place } from "./state/route";
-import { acting, isAdmin, mayAct, session, signOut } from "./state/session";
+import { neighbours } from "./state/neighbours";
+import { hrefOf, ownHref, place } from "./state/route";
+import { acting, isAdmin, mayAct, session, signInProblem, signOut } from "./state/session";
 import { type Theme, theme } from "./state/theme";
 import { age } from "./pure/time";
 import { titleOf } from "./pure/title";
@@ -26,6 +29,7 @@ const ObjectsPage = lazily(() => import("./pages/objects").then((m) => m.Objects
 const LogsPage = lazily(() => import("./pages/logs_many").then((m) => m.LogsPage));
 const EventsPage = lazily(() => import("./pages/events").then((m) => m.EventsPage));
 const ImagesPage = lazily(() => import("./pages/images").then((m) => m.ImagesPage));
+const NodesPage = lazily(() => import("./pages/nodes").then((m) => m.NodesPage));
 const TokensPage = lazily(() => import("./pages/tokens").then((m) => m.TokensPage));
 
 export function App() {
@@ -33,7 +37,7 @@ export function App() {
   useEffect(() => (who ? keepUp() : undefined), [who]);
   const title = titleOf(who ? place.value.path : [], node.value?.name ?? "Nodal");
   useEffect(() => void (document.title = title), [title]);
-  if (who === undefined) return <Waiting />;
+  if (who === undefined) return through && signInProblem.value ? <NoWayThrough /> : <Waiting />;
   if (who === null) return <SignInPage />;
   return (
     <>
@@ -41,6 +45,7 @@ export function App() {
         Skip to content
       </a>
       <Header />
+      {through && <ThroughBanner />}
       <LinkBanner />
       <main id="main" tabIndex={-1}>
         <Page />
@@ -58,6 +63,7 @@ function Page() {
   if (first === "events" && !namespace) return <EventsPage />;
   if (first === "apply") return <AddPage />;
   if (first === "images") return <ImagesPage />;
+  if (first === "nodes" && !namespace && !through && session.value?.live) return <NodesPage />;
   if (first === "tokens" && !namespace && isAdmin.value) return <TokensPage />;
   if (first === "objects" && !namespace) return <ObjectsPage />;
   if (first === "objects" && kindOf(namespace!) && name && tab) return <ObjectPage key={place.value.path.join("/")} kind={namespace as Kind} namespace={name} name={tab} />;
@@ -110,16 +116,50 @@ function Header() {
             Apply
           </a>
         )}
+        {neighbours.value.length > 0 && (
+          <a href={ownHref("nodes")} aria-current={current("nodes")}>
+            Nodes
+          </a>
+        )}
         <a href="/docs/">Docs</a>
       </nav>
       <div class="top-right">
         <LinkState />
         <ActSwitch />
+        <CommandsSwitch />
         <KeyHelp />
         <ThemeSwitch />
         <Who />
       </div>
     </header>
+  );
+}
+
+/** ThroughBanner says that the page is about another node, which stays as it is. */
+function ThroughBanner() {
+  const own = neighbours.value.find((n) => n.name === throughName);
+  return (
+    <div class="banner through" role="note">
+      You see <strong>{throughName}</strong> through {location.hostname}, as a viewer. <a href={ownHref("nodes")}>All nodes</a>
+      {own && (
+        <>
+          {" · "}
+          <a href={`${own.url}${location.pathname.replace(through, "/ui")}`}>Open it itself, to act</a>
+        </>
+      )}
+    </div>
+  );
+}
+
+function NoWayThrough() {
+  return (
+    <main class="signin">
+      <h1>{throughName} cannot be read</h1>
+      <p class="problem" role="alert">{signInProblem.value}</p>
+      <p>
+        <a href={ownHref("nodes")}>All nodes</a>
+      </p>
+    </main>
   );
 }
 
@@ -170,6 +210,16 @@ function ActSwitch() {
     >
       <Icon name={on ? "unlock" : "lock"} />
       <span>{on ? "Acting" : "Read-only"}</span>
+    </button>
+  );
+}
+
+/** CommandsSwitch has all pages show how other clients do the same, or none. */
+function CommandsSwitch() {
+  const on = showsCommands.value;
+  return (
+    <button type="button" class="quiet only-icon keys" aria-label="Other clients" aria-pressed={on} title={on ? "Hide the commands of curl, grpcurl and kubectl" : "Show the same with curl, grpcurl and kubectl"} onClick={() => (showsCommands.value = !on)}>
+      <Icon name="code" />
     </button>
   );
 }

@@ -3,6 +3,7 @@
 import type { Call } from "../pure/calls";
 import type { Status } from "./gen";
 import { setNodeTime } from "./node_time";
+import { whole } from "./through";
 
 export class ApiError extends Error {
   constructor(
@@ -38,7 +39,7 @@ export async function fetchOk(path: string, init: RequestInit = {}): Promise<Res
   const asked = Date.now();
   let response: Response;
   try {
-    response = await fetch(path, { credentials: "same-origin", cache: "no-store", ...init });
+    response = await fetch(whole(path, init.method), { credentials: "same-origin", cache: "no-store", ...init });
   } catch (cause) {
     if (init.signal?.aborted) throw cause;
     throw new ApiError(0, silent);
@@ -49,11 +50,11 @@ export async function fetchOk(path: string, init: RequestInit = {}): Promise<Res
   return response;
 }
 
-export async function request<T>(method: string, path: string, body?: string): Promise<T> {
+export async function request<T>(method: string, path: string, body?: string, type = ""): Promise<T> {
   const init: RequestInit = { method };
   if (body !== undefined) {
     init.body = body;
-    init.headers = { "Content-Type": body.trimStart().startsWith("{") ? "application/json" : "application/yaml" };
+    init.headers = { "Content-Type": type || (body.trimStart().startsWith("{") ? "application/json" : "application/yaml") };
   }
   const response = await fetchOk(path, init);
   if (response.status === 204) return undefined as T;

@@ -5,11 +5,14 @@ import type { GetPrunePlanResponse, Image, Pod, PrunedImage, PruneImagesResponse
 import { messageOf, perform } from "../api/request";
 import { Ask } from "../parts/ask";
 import { ApiButton } from "../parts/commands";
+import { Export } from "../parts/export";
 import { Icon } from "../parts/icons";
 import { PodLinks } from "../parts/pod_link";
 import { Imports, Pulls } from "../parts/transfers";
 import { Waiting } from "../parts/waiting";
 import { importImages, listImages, planPrune, pruneImages, removeImage } from "../pure/calls";
+import type { Row } from "../pure/export";
+import { keyOf } from "../pure/health";
 import { bytes } from "../pure/time";
 import { imageUsers } from "../pure/uses";
 import { images, imagesProblem, importFile, keepImages, readImages } from "../state/images";
@@ -30,6 +33,7 @@ export function ImagesPage() {
         {images.value && <p class="sub">{list.length ? `${list.length}, ${bytes(list.reduce((sum, i) => sum + Number(i.size ?? 0), 0))} in all` : ""}</p>}
         <div class="page-tools">
           <ApiButton call={listImages(node.value?.name ?? "")} />
+          <Export name="images" rows={() => list.map((image) => rowOf(image, users.value.get(image.id!) ?? []))} />
           {canWrite.value && (
             <>
               <button type="button" onClick={() => (asked.value = "prune")}>
@@ -67,6 +71,8 @@ export function ImagesPage() {
 }
 
 const nameOf = (image: Image) => image.references?.[0] ?? image.digests?.[0] ?? image.id ?? "";
+
+const rowOf = (image: Image, users: readonly Pod[]): Row => ({ image: nameOf(image), id: image.id, bytes: Number(image.size ?? 0), pinned: image.pinned ?? false, usedBy: users.map(keyOf).join(" ") });
 
 function ImageRow({ image, users, onRemove }: { image: Image; users: readonly Pod[]; onRemove: () => void }) {
   const [first, ...others] = image.references?.length ? image.references : [nameOf(image)];

@@ -4,12 +4,14 @@ import type { Pod } from "../api/gen";
 import { messageOf, perform } from "../api/request";
 import { Ask } from "../parts/ask";
 import { ApiButton, CopyButton } from "../parts/commands";
+import { Export } from "../parts/export";
 import { HealthIcon } from "../parts/icons";
 import { PodLinks } from "../parts/pod_link";
 import { Waiting } from "../parts/waiting";
 import { Yaml } from "../parts/yaml";
 import { deleteObject, getObject, watchObjects, watchObjectsOf } from "../pure/calls";
 import { placeOf } from "../pure/entry";
+import type { Row } from "../pure/export";
 import { keyOf } from "../pure/health";
 import { textOf } from "../pure/secret";
 import { idOf } from "../pure/undo";
@@ -30,6 +32,7 @@ export function ObjectsPage() {
         <p class="sub">Configuration, secrets and storage for pods.</p>
         <div class="page-tools">
           <ApiButton call={watchObjects()} />
+          <Export name="objects" rows={() => kinds.flatMap(({ kind }) => (objects.value?.get(kind) ?? []).map((entry) => rowOf(kind, entry)))} />
         </div>
       </div>
       {objectsProblem.value && <p class="problem" role="alert">{objectsProblem.value}</p>}
@@ -37,6 +40,9 @@ export function ObjectsPage() {
     </div>
   );
 }
+
+/** rowOf has the names of keys, and no values. */
+const rowOf = (kind: Kind, entry: Entry): Row => ({ kind, namespace: entry.namespace, name: entry.name, keys: (entry.keys ?? []).join(" "), phase: entry.phase, capacity: entry.capacity, usedBy: usersOf(podList.value, kind, entry).map(keyOf).join(" ") });
 
 function KindSection({ kind, list }: { kind: Kind; list: readonly Entry[] }) {
   const info = kindOf(kind)!;

@@ -12,6 +12,7 @@ import { Waiting } from "../parts/waiting";
 import { toggled } from "../pure/bulk";
 import { watchPods } from "../pure/calls";
 import { type Column, find, tally, wantedOf } from "../pure/find";
+import { type Group, grouped, groupingOf, groupings, isGroup } from "../pure/group";
 import { type Health, healthNames, healthOf, healths, keyOf, nameOf, readiness, reasonOf, whyOf } from "../pure/health";
 import { cores } from "../pure/quantity";
 import { bytes, full, since } from "../pure/time";
@@ -23,6 +24,7 @@ import { selected } from "../state/selected";
 import { canWrite, session } from "../state/session";
 import { useNodeUsage } from "../state/usage";
 
+const ExportPods = lazily(() => import("../parts/export_pods").then((m) => m.ExportPods));
 const Bulk = lazily(() => import("../parts/bulk").then((m) => m.Bulk));
 
 const narrow = matchMedia("(max-width: 860px)"); // as in table.css, where rows have two lines
@@ -55,6 +57,7 @@ export function PodsPage() {
   const wanted = useComputed(() => wantedOf(place.value.query));
   const uses = usesByPod(useNodeUsage().latest?.pods ?? []);
   const shown = find(podList.value, wanted.value, uses, slow.value);
+  const by = groupingOf(query);
   const counts = useComputed(() => tally(podList.value, slow.value));
   const search = useRef<HTMLInputElement>(null);
   useSearchEnd(search);
@@ -88,6 +91,13 @@ export function PodsPage() {
               Logs
             </a>
           )}
+          <select aria-label="Group" value={by} onChange={(e) => setQuery("group", e.currentTarget.value)}>
+            <option value="">No groups</option>
+            {Object.entries(groupings).map(([id, words]) => (
+              <option value={id}>{words}</option>
+            ))}
+          </select>
+          <ExportPods pods={shown} uses={uses} />
           <ApiButton call={watchPods()} />
           {canWrite.value && (
             <a class="button primary" href={hrefOf("apply")}>
@@ -97,7 +107,7 @@ export function PodsPage() {
         </div>
       </div>
       {canWrite.value && <Bulk />}
-      <PodTable pods={shown} uses={uses} all={podList.value.length} sort={wanted.value.sort} down={wanted.value.down} />
+      <PodTable pods={shown} rows={grouped(shown, by, slow.value)} uses={uses} all={podList.value.length} sort={wanted.value.sort} down={wanted.value.down} />
     </div>
   );
 }
@@ -126,17 +136,19 @@ function useSearchEnd(search: { current: HTMLInputElement | null }) {
 
 interface PodTableProps {
   pods: Pod[];
+  /** The pods, and the heads of their groups. */
+  rows: Array<Pod | Group>;
   uses: ReadonlyMap<string, Use>;
   all: number;
   sort: Column;
   down: boolean;
 }
 
-function PodTable({ pods, uses, all, sort, down }: PodTableProps) {
+function PodTable({ pods, rows, uses, all, sort, down }: PodTableProps) {
   const rowHeight = useRowHeight();
-  const { body, range } = useScroll<HTMLDivElement>(rowHeight, pods.length);
+  const { body, range } = useScroll<HTMLDivElement>(rowHeight, rows.length);
   const cursor = useSignal(-1);
-  useRowKeys(pods, cursor, body);
+  useRowKeys(rows, cursor, body);
   const sorted = (id: Column) => (sort === id ? (down ? "descending" : "ascending") : "none");
   const order = (id: Column) => {
     if (sort === id) setQuery("down", down ? "" : "1");
@@ -147,7 +159,7 @@ function PodTable({ pods, uses, all, sort, down }: PodTableProps) {
   };
   const end = range.first + range.count;
   return (
-    <div class="table" role="table" aria-label="Pods" aria-rowcount={pods.length + 1}>
+    <div class="table" role="table" aria-label="Pods" aria-rowcount={rows.length + 1}>
       <div class="row head" role="row">
         <HeadCell id="name" name="Pod" class="c-name" sorted={sorted("name")} order={order}>
           {canWrite.value && <Choose name="Select all pods of the list" pods={pods} />}
@@ -157,11 +169,11 @@ function PodTable({ pods, uses, all, sort, down }: PodTableProps) {
         ))}
       </div>
       <div ref={body} role="rowgroup">
-        <Spacer rows={Math.min(range.first, pods.length)} rowHeight={rowHeight} />
-        {pods.slice(range.first, end).map((pod, i) => (
-          <PodRow key={keyOf(pod)} pod={pod} use={uses.get(pod.uid ?? "")} index={range.first + i} />
-        ))}
-        <Spacer rows={Math.max(0, pods.length - end)} rowHeight={rowHeight} />
+        <Spacer rows={Math.min(range.first, rows.length)} rowHeight={rowHeight} />
+        {rows.slice(range.first, end).map((row, i) =>
+          isGroup(row) ? <GroupRow key={row.name} group={row} index={range.first + i} /> : <PodRow key={keyOf(row)} pod={row} use={uses.get(row.uid ?? "")} index={range.first + i} />,
+        )}
+        <Spacer rows={Math.max(0, rows.length - end)} rowHeight={rowHeight} />
       </div>
       {pods.length === 0 && <Nothing all={all} />}
     </div>
@@ -195,6 +207,17 @@ function HeadCell(props: HeadCellProps) {
 function Choose({ name, pods }: { name: string; pods: readonly Pod[] }) {
   const all = pods.length > 0 && pods.every((pod) => selected.value.get(keyOf(pod)) === pod.uid);
   return <input type="checkbox" class="choose" aria-label={name} checked={all} onChange={() => (selected.value = toggled(selected.value, pods))} />;
+}
+
+function GroupRow({ group, index }: { group: Group; index: number }) {
+  return (
+    <div class="row group" role="row" aria-rowindex={index + 2}>
+      <div role="cell" aria-colspan={columns.length + 1}>
+        <b>{group.name}</b> <span class="muted">{group.count === 1 ? "1 pod" : `${group.count} pods`}</span>
+        {group.troubled > 0 && <span class="short"> {group.troubled} in trouble</span>}
+      </div>
+    </div>
+  );
 }
 
 function PodRow({ pod, use, index }: { pod: Pod; use: Use | undefined; index: number }) {
@@ -249,25 +272,30 @@ function Nothing({ all }: { all: number }) {
 }
 
 /** useRowKeys moves the focus from pod to pod with arrows, j and k. Other keys open a tab of the focused pod. */
-function useRowKeys(pods: Pod[], cursor: { value: number }, body: { current: HTMLDivElement | null }) {
+function useRowKeys(rows: Array<Pod | Group>, cursor: { value: number }, body: { current: HTMLDivElement | null }) {
   useEffect(() => {
     const key = (event: KeyboardEvent) => {
       const target = event.target as HTMLElement;
       if (isCommand(event) || (isTyping(event) && (event.key.length === 1 || !target.matches("input")))) return;
       const focused = Number(target.dataset["index"] ?? -1);
       const tab = tabKeys[event.key];
-      const pod = pods[focused];
+      const row = rows[focused];
+      const pod = row && !isGroup(row) ? row : undefined;
       if (event.key === "x" && pod && canWrite.value) selected.value = toggled(selected.value, [pod]);
       if (tab && pod) return go(hrefOf("pods", pod.namespace!, pod.name!, tab));
       const by = { ArrowDown: 1, ArrowUp: -1, j: 1, k: -1 }[event.key];
-      if (!by || pods.length === 0) return;
+      if (!by || rows.length === 0) return;
       event.preventDefault();
-      cursor.value = Math.max(0, Math.min(pods.length - 1, (focused >= 0 ? focused : by > 0 ? -1 : pods.length) + by));
+      let next = (focused >= 0 ? focused : by > 0 ? -1 : rows.length) + by;
+      const at = rows[next];
+      if (at && isGroup(at)) next += by;
+      if (!rows[next]) return;
+      cursor.value = next;
       show(body.current, cursor.value);
     };
     addEventListener("keydown", key);
     return () => removeEventListener("keydown", key);
-  }, [pods]);
+  }, [rows]);
 }
 
 /** show scrolls a row into view, which draws it, and then focuses it. */

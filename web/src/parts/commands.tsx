@@ -2,9 +2,11 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import type { Pod } from "../api/gen";
+import { through } from "../api/through";
 import type { Call, Conversation } from "../pure/calls";
 import { type Forms, formsOf, forwardForms, methodWords } from "../pure/forms";
 import { copy } from "../state/clipboard";
+import { showsCommands } from "../state/commands";
 import { session } from "../state/session";
 import { Icon } from "./icons";
 import { Popover } from "./popover";
@@ -82,8 +84,9 @@ function CommandForms({ forms, hints }: { forms: Forms; hints: Record<string, Co
   );
 }
 
-/** ApiButton shows the commands for the data on the page. Its label names the call: "API: list pods". */
+/** ApiButton shows the commands for the data on the page, if the user wants to see any. Those for another node would have to be typed for its address. Its label names the call: "API: list pods". */
 export function ApiButton({ call }: { call: Asked }) {
+  if (!showsCommands.value || through) return null;
   const button = (
     <>
       <Icon name="code" /> API: {methodWords([call].flat()[0]?.rpc)}
@@ -104,6 +107,7 @@ const forwardHints = {
 
 /** ForwardButton shows how to reach a port of a pod from elsewhere. */
 export function ForwardButton({ pod, port, http }: { pod: Pod; port: number; http: boolean }) {
+  if (through) return null;
   const forms = forwardForms({ namespace: pod.namespace!, name: pod.name!, ip: pod.podIps?.[0] ?? "", port, http }, location.origin);
   return (
     <Popover button="Connect…" name={`Connect: port ${port}`} look="link-button" label={`Connect to port ${port}`} kind="from-left">

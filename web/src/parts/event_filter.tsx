@@ -2,9 +2,11 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import type { Event } from "../api/gen";
+import type { Row } from "../pure/export";
 import { eventWishOf, findEvents, reasonsOf } from "../pure/find_events";
 import { place, setQuery } from "../state/route";
 import { EventList } from "./events";
+import { Export } from "./export";
 import { Icon } from "./icons";
 
 interface Props {
@@ -15,6 +17,8 @@ interface Props {
 }
 
 const most = 200;
+
+const rowOf = ({ time, firstTime, type, reason, namespace, name, container, message, count }: Event): Row => ({ time, firstTime, type: type === "EVENT_TYPE_WARNING" ? "Warning" : "Normal", reason, namespace, name, container, message, count: count ?? 1 });
 
 export function FilteredEvents({ events, of, tools }: Props) {
   const whole = useSignal(false);
@@ -43,6 +47,7 @@ export function FilteredEvents({ events, of, tools }: Props) {
         <span class="muted num">{found.length < events.length && `${found.length} of ${events.length}, `}newest first</span>
         <span class="grow" />
         {tools}
+        <Export name="events" rows={() => found.map(rowOf)} />
       </div>
       {found.length === 0 && events.length > 0 ? <p class="nothing">No event matches.</p> : <EventList {...(of && { of })} events={whole.value ? found : found.slice(0, most)} />}
       {found.length > most && (

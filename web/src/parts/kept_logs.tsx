@@ -1,5 +1,6 @@
 // The logs of deleted pods and removed runs.
 import type { ListLogsResponse, LogOfRun } from "../api/gen";
+import { whole } from "../api/through";
 import { listLogs, readRun } from "../pure/calls";
 import { fileOf, keptOf, runOf, sizeWords } from "../pure/kept_logs";
 import { bytes, since } from "../pure/time";
@@ -38,7 +39,7 @@ function KeptTable({ logs }: { logs: readonly LogOfRun[] }) {
               </td>
               <td class="num">{bytes(Number(log.bytes ?? 0))}</td>
               <td>
-                <a download={fileOf(log)} href={readRun(log).path} aria-label={`Download the log of ${runOf(log)}`}>
+                <a download={fileOf(log)} href={whole(readRun(log).path)} aria-label={`Download the log of ${runOf(log)}`}>
                   Download
                 </a>
               </td>

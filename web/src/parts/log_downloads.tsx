@@ -1,7 +1,9 @@
 // Downloads of a log.
 import type { Pod } from "../api/gen";
+import { whole } from "../api/through";
 import { readLogs } from "../pure/calls";
 import type { LogReader } from "../state/logs";
+import { save } from "../state/save";
 import { Icon } from "./icons";
 import { Popover } from "./popover";
 
@@ -17,7 +19,7 @@ interface DownloadsProps {
  * that the page has.
  */
 export function Downloads({ pod, names, previous, reader }: DownloadsProps) {
-  const href = (name: string) => readLogs(pod, name, { previous }).path;
+  const href = (name: string) => whole(readLogs(pod, name, { previous }).path);
   const file = (name: string) => `${pod.name}-${name}${previous ? "-previous" : ""}.log`;
   if (names.length < 2) {
     return (
@@ -38,7 +40,7 @@ export function Downloads({ pod, names, previous, reader }: DownloadsProps) {
           All of {name}
         </a>
       ))}
-      <button type="button" class="link-button" onClick={() => save(file("merged"), merged(reader, names))}>
+      <button type="button" class="link-button" onClick={() => save(file("merged"), "text/plain", merged(reader, names))}>
         What is kept here, merged
       </button>
     </Popover>
@@ -46,11 +48,3 @@ export function Downloads({ pod, names, previous, reader }: DownloadsProps) {
 }
 
 const merged = (reader: LogReader, names: string[]) => [...reader.ring.since(0)].map((line) => `${line.time} ${names[line.source]} ${line.text}\n`);
-
-function save(name: string, pieces: string[]): void {
-  const link = document.createElement("a");
-  link.download = name;
-  link.href = URL.createObjectURL(new Blob(pieces, { type: "text/plain" }));
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
-}

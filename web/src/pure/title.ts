@@ -1,6 +1,6 @@
 // The title of a page in a browser tab.
 
-const pages: Record<string, string> = { pods: "Pods", images: "Images", objects: "Objects", tokens: "Tokens", apply: "Apply", events: "Events", logs: "Logs" };
+const pages: Record<string, string> = { pods: "Pods", images: "Images", objects: "Objects", tokens: "Tokens", apply: "Apply", events: "Events", nodes: "Nodes", logs: "Logs" };
 
 /** titleOf returns the page's name, or that of the object it shows, and then the node's. */
 export function titleOf(path: readonly string[], node: string): string {

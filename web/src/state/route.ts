@@ -1,7 +1,8 @@
 // The address of the page. Paths are real, so links can be saved and sent.
 import { signal } from "@preact/signals";
+import { through } from "../api/through";
 
-const base = "/ui";
+const base = through || "/ui";
 
 export interface Place {
   path: string[]; // decoded
@@ -23,6 +24,9 @@ function decoded(part: string): string {
 }
 
 export const place = signal<Place>(read());
+
+/** ownHref leads to a page of the node that serves this one. */
+export const ownHref = (...path: string[]) => `/ui/${path.map(encodeURIComponent).join("/")}`;
 
 export const hrefOf = (...path: string[]) => `${base}/${path.map(encodeURIComponent).join("/")}`;
 
@@ -54,7 +58,8 @@ export function listen(): void {
     if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
     const anchor = (event.target as Element).closest?.("a[href]");
     const href = anchor?.getAttribute("href") ?? "";
-    if (!href.startsWith(`${base}/`) || anchor?.hasAttribute("download")) return;
+    // Pages of another node are loaded from the node, so that nothing of one is taken for the other's.
+    if (!href.startsWith(`${base}/`) || (!through && href.startsWith("/ui/at/")) || anchor?.hasAttribute("download")) return;
     event.preventDefault();
     go(href);
   });

@@ -1,5 +1,6 @@
 // The user of the page, and the user's rights.
 import { computed, signal } from "@preact/signals";
+import { through } from "../api/through";
 import { ApiError, get, messageOf, refusals, request } from "../api/request";
 
 export type Verb = "read" | "write" | "exec" | "admin";
@@ -54,8 +55,10 @@ export async function findSession(): Promise<void> {
     session.value = await patiently(() => get<Session>("/ui/session"));
     signInProblem.value = "";
   } catch (error) {
-    session.value = null;
-    if (!(error instanceof ApiError && error.http === 401)) signInProblem.value = messageOf(error);
+    const unknown = error instanceof ApiError && error.http === 401;
+    if (!unknown) signInProblem.value = messageOf(error);
+    // A node that cannot be reached through this one says nothing about the session here.
+    if (unknown || !through) session.value = null;
   }
 }
 
@@ -95,6 +98,7 @@ export async function signIn(proof: { code: string } | { token: string }): Promi
   try {
     await inTurn(async () => (session.value = await patiently(() => request<Session>("POST", "/ui/session", JSON.stringify(proof)))));
     signInProblem.value = "";
+    if (through) location.reload(); // the shown node knows the user as another one
     return true;
   } catch (error) {
     signInProblem.value = messageOf(error);

@@ -4,13 +4,14 @@ import { signal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { GetStatsHistoryResponse, GetStatsResponse, Pod, PodStats, Stats, WatchStatsResponse } from "../api/gen";
 import { perform } from "../api/request";
+import { through } from "../api/through";
 import { type Call, getUsageHistory, watchUsage, watchUsageOf } from "../pure/calls";
 import { emptyTrack, extend, extendNode, type NodeTrack, recalled, type Track } from "../pure/usage";
 import { follow } from "./link";
 import { onLeaving, session } from "./session";
 import { keep, recall } from "./storage";
 
-const kept = "usage of the node";
+const kept = `usage of the node${through}`;
 
 /** nodeUsage survives page changes and a reload: the node keeps a history for its pods, but not for itself. */
 const nodeUsage = signal<NodeTrack>(recalled(recall("sessionStorage", kept), Date.now()));

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Pod } from "../../src/api/gen";
 import { ofNode, ofPod, troubleOf } from "../../src/pure/conditions";
 import { find, tally, type Wanted, wantedOf } from "../../src/pure/find";
+import { grouped, groupingOf, isGroup } from "../../src/pure/group";
 import { healthOf, reasonOf, whyOf } from "../../src/pure/health";
 import { fieldPath, manifestOf, manifestOfObject, placeOf } from "../../src/pure/manifest";
 
@@ -165,5 +166,25 @@ describe("manifestOfObject", () => {
   it("leaves out fields that only the node may set", () => {
     const object = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", namespace: "b", uid: "x", creationTimestamp: "2026-01-01T00:00:00Z", resourceVersion: "7" }, data: { k: "v" }, status: {} };
     expect(manifestOfObject(object)).toBe("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  namespace: b\ndata:\n  k: v\n");
+  });
+});
+
+describe("grouped", () => {
+  const of = (name: string, more: Partial<Pod>) => pod(name, { ready: true, ...more });
+  const app = (label: string) => ({ object: { metadata: { labels: { app: label } } } });
+  it("leaves a list without groups as it is", () => {
+    const list = [of("a", {}), of("b", {})];
+    expect(grouped(list, "", 0)).toEqual(list);
+  });
+  it("puts a head before each group, in the order of the first pods, and counts who is in trouble", () => {
+    const rows = grouped([of("a", { ready: false, reason: "CrashLoopBackOff", ...app("shop") }), of("b", app("db")), of("c", app("shop")), of("d", {})], "app", 0);
+    expect(rows.map((row) => (isGroup(row) ? `${row.name}: ${row.count}, ${row.troubled}` : row.name))).toEqual(["shop: 2, 1", "a", "c", "db: 1, 0", "b", "without the label app: 1, 0", "d"]);
+  });
+  it("knows the workload that owns a pod", () => {
+    const owned = of("a-1", { object: { metadata: { ownerReferences: [{ kind: "ReplicaSet", name: "a" }] } } });
+    expect(grouped([owned, of("b", {})], "owner", 0).filter(isGroup).map((group) => group.name)).toEqual(["ReplicaSet a", "of no workload"]);
+  });
+  it("takes no grouping from an address that there is not", () => {
+    expect(["owner", "colour", ""].map((group) => groupingOf(new URLSearchParams({ group })))).toEqual(["owner", "", ""]);
   });
 });
