@@ -57,6 +57,7 @@ func (s schemas) fields(t reflect.Type, properties object) {
 			properties[name] = s.of(f.Type)
 		}
 	}
+	describe(t, properties)
 }
 
 // byTheNode lists the fields that a manifest may carry and that the node ignores.

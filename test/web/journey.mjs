@@ -137,6 +137,7 @@ await story(async ({ context, page, origin, step }) => {
       await page.keyboard.type("d");
       return offered.filter({ hasText: /^data$/ }).waitFor({ timeout: 5000 }).then(() => true, () => false);
     });
+    await page.locator(".cm-completionInfo", { hasText: "Data contains the configuration data." }).waitFor();
     expect((await offered.filter({ hasText: /^spec$/ }).count()) === 0, "a ConfigMap is offered a spec");
     await write(page, "kind: Pod\nspec:\n  restartPolicy:");
     await page.keyboard.type(" O");

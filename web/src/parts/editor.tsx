@@ -5,7 +5,7 @@ import { yaml } from "@codemirror/lang-yaml";
 import { HighlightStyle, indentUnit, syntaxHighlighting } from "@codemirror/language";
 import { type Diagnostic, lintGutter, setDiagnostics } from "@codemirror/lint";
 import { EditorState } from "@codemirror/state";
-import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
+import { drawSelection, EditorView, highlightActiveLine, hoverTooltip, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { useEffect, useRef } from "preact/hooks";
 import { isMap, isPair, isScalar, type Document, type Node } from "yaml";
@@ -35,7 +35,7 @@ const look = EditorView.theme({
   ".cm-tooltip": { background: "var(--raised)", border: "1px solid var(--line-strong)", borderRadius: "6px", color: "var(--text)", overflow: "hidden", maxWidth: "420px" },
   ".cm-tooltip-autocomplete ul li[aria-selected]": { background: "var(--accent-soft)", color: "var(--text)" },
   ".cm-completionDetail": { color: "var(--failing)", fontStyle: "normal" },
-  ".cm-completionInfo": { padding: "6px 10px", font: '12.5px/1.5 "Plex Sans", system-ui, sans-serif' },
+  ".cm-completionInfo, .cm-explained": { padding: "6px 10px", font: '12.5px/1.5 "Plex Sans", system-ui, sans-serif' },
   // The library's own pictures are data: URLs, which the policy forbids too.
   ".cm-lint-marker": { width: "1em", height: "1em" },
   ".cm-lint-marker-error": { content: "normal", borderRadius: "50%", background: "var(--failed)", width: "8px", height: "8px", margin: "6px auto" },
@@ -73,6 +73,7 @@ export function Editor({ text, turn, onText, onSubmit, known, violations }: Prop
         syntaxHighlighting(colours),
         look,
         autocompletion({ icons: false, override: [(context) => complete(context, latest.current.known)] }),
+        hoverTooltip((at, pos) => explain(at.state, pos, latest.current.known)),
         keymap.of([
           { key: "Mod-Enter", run: () => (latest.current.onSubmit(), true) },
           ...completionKeymap,
@@ -129,6 +130,21 @@ function rangeOf(doc: Document.Parsed, path: ReadonlyArray<string | number>): [n
   }
   const start = doc.contents?.range?.[0] ?? 0;
   return [start, start + 1];
+}
+
+/** explain says what the field under the pointer is for. */
+function explain(state: EditorState, pos: number, known: Known) {
+  const line = state.doc.lineAt(pos);
+  const [whole, head = "", key = ""] = /^(\s*(?:- )*)([\w./-]+):/.exec(line.text) ?? [];
+  if (!whole || pos < line.from + head.length || pos > line.from + whole.length) return null;
+  const above = state.doc.sliceString(0, line.from).split("\n").slice(0, -1);
+  const offer = offersAt([...above, head], state.doc.sliceString(line.to).split("\n").slice(1), known).find(({ label }) => label === key);
+  const words = [offer?.info, offer?.detail].filter(Boolean).join(" · ");
+  if (!words) return null;
+  const dom = document.createElement("div");
+  dom.className = "cm-explained";
+  dom.textContent = words;
+  return { pos: line.from + head.length, end: line.from + whole.length, above: true, create: () => ({ dom }) };
 }
 
 /** complete offers completions at the cursor. */

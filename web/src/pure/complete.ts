@@ -4,6 +4,7 @@ import type { Capability, Support } from "../api/gen";
 /** Schema is the part of an OpenAPI schema that manifests need. */
 export interface Schema {
   $ref?: string;
+  description?: string;
   type?: string | string[];
   properties?: Record<string, Schema>;
   items?: Schema;
@@ -47,7 +48,7 @@ export function offersAt(lines: readonly string[], following: readonly string[],
   if (key) return words(valuesOf(here));
   const one = here.items ? resolve(known, here.items)! : here;
   const mark = (name: string) => (kind === "Pod" ? known.capabilities.find((c) => c.field === [...path, name].join(".")) : undefined);
-  if (one.properties) return Object.entries(one.properties).map(([name, schema]) => fieldOffer(name, resolve(known, schema)!, mark(name)));
+  if (one.properties) return Object.entries(one.properties).map(([name, schema]) => fieldOffer(name, { ...resolve(known, schema)!, description: schema.description ?? "" }, mark(name)));
   return here.items && head.includes("- ") ? words(valuesOf(one)) : [];
 }
 
@@ -92,7 +93,7 @@ const words = (all: readonly string[]): Offer[] => all.filter(Boolean).map((labe
 
 function fieldOffer(name: string, schema: Schema, mark: Capability | undefined): Offer {
   const holds = schema.properties || schema.items || schema.additionalProperties;
-  return { label: name, apply: holds ? `${name}:` : `${name}: `, detail: supportWords[mark?.support ?? "SUPPORT_UNSPECIFIED"], info: mark?.note ?? "" };
+  return { label: name, apply: holds ? `${name}:` : `${name}: `, detail: supportWords[mark?.support ?? "SUPPORT_UNSPECIFIED"], info: [schema.description, mark?.note].filter(Boolean).join(" Here: ") };
 }
 
 /** pathAbove finds the keys above the last line by the indentation of the lines before it. */

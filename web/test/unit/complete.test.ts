@@ -51,9 +51,13 @@ describe("offersAt", () => {
     ["behind a comment", `${pod}spec: # of |`],
   ];
   it.each(none)("offers nothing %s", (_, text) => expect(labels(text)).toEqual([]));
+  it("says what a field is for, in Kubernetes' words", () => {
+    expect(offers("kind: ConfigMap\n|").find((o) => o.label === "data")?.info).toBe("Data contains the configuration data.");
+    expect(offers(`${pod}|`).find((o) => o.label === "spec")?.info).toBe("Specification of the desired behavior of the pod.");
+  });
   it("says what this node does with a field of a pod", () => {
     const of = (name: string) => offers(`${pod}spec:\n  |`).find((o) => o.label === name);
-    expect(of("priority")).toEqual({ label: "priority", apply: "priority: ", detail: "without effect here", info: "pods are not ranked here" });
+    expect(of("priority")).toEqual({ label: "priority", apply: "priority: ", detail: "without effect here", info: "The priority value. Here: pods are not ranked here" });
     expect(of("resourceClaims")).toMatchObject({ apply: "resourceClaims:", detail: "refused here" });
     expect(of("hostNetwork")).toMatchObject({ detail: "" });
   });
