@@ -164,7 +164,7 @@ func TestUpstreamsKubeletAndThisOneTakeTurns(t *testing.T) {
 		"a static pod without a UID in its manifest lives on when upstream's kubelet and this one take turns",
 		"pods stay as ready as they were when upstream's kubelet and this one take turns, and so do the times of their conditions",
 		"upstream's kubelet and this one know of each other which devices, CPUs and memory of NUMA nodes containers have, and give them to no other pod",
-		"inline csi volumes, and those of claims that a pod owns, stay when upstream's kubelet and this one take turns",
+		"inline csi volumes, those of claims that a pod owns, and images stay when upstream's kubelet and this one take turns",
 	)
 	swaps, err := strconv.Atoi(os.Getenv(SwapsEnv))
 	if err != nil {

@@ -54,7 +54,8 @@ type Cluster struct {
 
 	version string   // of kubeadm
 	addons  []string // references of images that each node needs
-	foreign bool     // the second node's runtime is Debian's containerd, whose network the kubelet only tells of its subnet
+	// foreign are the machines with Debian's containerd, whose network the kubelet only tells of its subnet.
+	foreign map[*machine.Machine]bool
 }
 
 // Start starts two machines, and on each the kubelet's runtime with the images that nodes need. After an error, Stop ends
@@ -108,22 +109,32 @@ func (c *Cluster) Stop() error {
 
 // Init makes the cluster, with the first machine as its control plane.
 func (c *Cluster) Init(ctx context.Context) error {
-	config := strings.NewReplacer("@VERSION@", c.version, "@ADDRESS@", network+".1", "@CRI@", criLink, "@PODS@", pods, "@SERVICES@", services).Replace(initConfig)
-	if err := c.First.Write("/root/init.yaml", config, 0o600); err != nil {
-		return err
+	images, err := c.configure(ctx, criLink)
+	if err == nil {
+		err = c.prepare(ctx, c.First, images)
 	}
-	listed, err := c.First.Run(ctx, "kubeadm", "config", "images", "list", "--config", "/root/init.yaml")
 	if err != nil {
 		return err
 	}
-	images := strings.Fields(listed)
+	return c.init(ctx)
+}
+
+// configure writes the first machine's configuration for kubeadm, and returns the images that it names.
+func (c *Cluster) configure(ctx context.Context, socket string) (images []string, err error) {
+	config := strings.NewReplacer("@VERSION@", c.version, "@ADDRESS@", network+".1", "@CRI@", socket, "@PODS@", pods, "@SERVICES@", services).Replace(initConfig)
+	if err := c.First.Write("/root/init.yaml", config, 0o600); err != nil {
+		return nil, err
+	}
+	listed, err := c.First.Run(ctx, "kubeadm", "config", "images", "list", "--config", "/root/init.yaml")
+	images = strings.Fields(listed)
 	c.addons = slices.DeleteFunc(slices.Clone(images), func(image string) bool {
 		return !strings.Contains(image, "/"+proxy+":") && !strings.Contains(image, "/"+dns+":")
 	})
-	if err := c.prepare(ctx, c.First, images); err != nil {
-		return err
-	}
-	_, err = c.First.Run(ctx, append([]string{"kubeadm", "init", "--config", "/root/init.yaml"}, c.ignoring()...)...)
+	return images, err
+}
+
+func (c *Cluster) init(ctx context.Context) error {
+	_, err := c.First.Run(ctx, append([]string{"kubeadm", "init", "--config", "/root/init.yaml"}, c.ignoring()...)...)
 	return err
 }
 
@@ -193,7 +204,7 @@ func (c *Cluster) subnet(ctx context.Context, m *machine.Machine) (string, error
 	for {
 		given, err := c.Kubectl(ctx, "get", "node", m.Name, "-o", "jsonpath={.spec.podCIDR}").Output()
 		if err == nil && len(given) > 0 {
-			if c.foreign && m == c.Second {
+			if c.foreign[m] {
 				return string(given), nil
 			}
 			used, err := subnetsOf(ctx, m)

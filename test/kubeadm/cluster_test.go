@@ -26,7 +26,7 @@ func TestKubeadmMakesAClusterOfTwoNodesAndTakesItAway(t *testing.T) {
 		"a pod of a kubeadm cluster reaches one on another node by the address that it has in its node's subnet, and kubectl its logs and commands",
 		"kubelet clean and kubeadm reset leave no process, mount, interface, rule of the firewall or cgroup of a node with pods",
 		"kubeadm's kube-proxy and CoreDNS run, and lead a pod to a Service on another node by its name",
-		"kubeadm join takes Debian's containerd too, which gives pods addresses of the subnet that the kubelet has told it",
+		"kubeadm init and join take Debian's containerd too, which gives pods addresses of the subnet that the kubelet has told it",
 	)
 	t.Setenv(rig.RunEnv, cmp.Or(os.Getenv(rig.RunEnv), "kubeadm")) // the mark of processes that count as left
 	before := rig.Snapshot()
@@ -54,9 +54,16 @@ func TestKubeadmMakesAClusterOfTwoNodesAndTakesItAway(t *testing.T) {
 	must(t, c.Route(ctx))
 	c.reaches(ctx, t)
 	must(t, c.Reset(ctx, c.Second))
-	must(t, c.EndForeign(ctx))
+	must(t, c.EndForeign(ctx, c.Second))
 	second.same(t)
 	must(t, c.Reset(ctx, c.First))
+	first.same(t)
+
+	must(t, c.InitForeign(ctx))
+	kubectl(ctx, t, c, "wait", "--for=condition=Ready", "node/node-a", "--timeout=120s")
+	kubectl(ctx, t, c, "-n", "kube-system", "rollout", "status", "deployment/"+dns, "--timeout=180s")
+	must(t, c.Reset(ctx, c.First))
+	must(t, c.EndForeign(ctx, c.First))
 	first.same(t)
 }
 
