@@ -81,7 +81,7 @@ type section struct {
 func (b *suite) sections() []section {
 	return []section{
 		{"start", b.start}, {"init", b.initContainers}, {"burst", b.burst}, {"kill", b.kill}, {"edit", b.edit},
-		{"delete", b.delete}, {"restart", b.restart}, {"crowd", b.crowd}, {"stats", b.stats}, {"logs", b.logs}, {"exec", b.exec}, {"probes", b.probes}, {"volumes", b.volumes}, {"shared", b.shared}, {"strangers", b.strangers}, {"own", b.own}, {"defence", b.defence},
+		{"delete", b.delete}, {"restart", b.restart}, {"crowd", b.crowd}, {"stats", b.stats}, {"logs", b.logs}, {"exec", b.exec}, {"probes", b.probes}, {"volumes", b.volumes}, {"shared", b.shared}, {"strangers", b.strangers}, {"own", b.own}, {"floor", b.floor}, {"defence", b.defence},
 		{"cluster", b.cluster},
 	}
 }

@@ -16,21 +16,16 @@ import (
 	"time"
 
 	"nodal/test/process"
-	"nodal/test/rig"
 )
 
-// own measures the binary with its own container runtime: its size, how soon it can run pods, and
-// its containerd's speed beside the machine's.
+// own measures the binary with its own container runtime: its size, and how soon it can run pods.
 func (b *suite) own(ctx context.Context) error {
 	info, err := os.Stat(b.binaries.nodal)
 	if err != nil {
 		return fmt.Errorf("look at our binary: %w", err)
 	}
 	b.add("own runtime: size of the binary with it", "MB", nodalOnly(float64(info.Size())/1e6), atMost(60, "MB"))
-	if err := b.ownStarts(ctx); err != nil {
-		return err
-	}
-	return b.ownPods(ctx)
+	return b.ownStarts(ctx)
 }
 
 func nodalOnly(value float64) map[string]float64 { return map[string]float64{nodalColumn: value} }
@@ -147,31 +142,6 @@ func containerdBelow(root string) (pid int, err error) {
 		}
 	}
 	return 0, fmt.Errorf("no containerd runs from %s", root)
-}
-
-// ownPods runs the same raw calls on both containerds in turn.
-func (b *suite) ownPods(ctx context.Context) error {
-	ours := newRaw(b.t, rig.Bundle(b.binaries.bundle))
-	ours.name = nodalColumn
-	if err := b.warmUp(ctx, ours); err != nil {
-		return fmt.Errorf("warm up our containerd: %w", err)
-	}
-	started := samples{}
-	for range b.sizes.singles {
-		for _, c := range []*column{b.columns[0], ours} {
-			p := b.newPods(c, 1)[0]
-			took, err := c.run(ctx, p)
-			if err != nil {
-				return err
-			}
-			started.add(c.name, took)
-			if err := c.clear(ctx, p); err != nil {
-				return err
-			}
-		}
-	}
-	b.add("one pod by raw calls: the machine's containerd (raw), the node's own (nodal)", "ms", started.p50(), timesRaw(1))
-	return nil
 }
 
 // cleanNode removes what a node has left, as its owner would.

@@ -20,7 +20,8 @@ type raw struct {
 	cri    runtimev1.RuntimeServiceClient
 	images imageIDs
 	dirs   rawDirs
-	bound  int // pods side by side; zero: all at once
+	bound  int        // pods side by side; zero: all at once
+	calls  *callTimes // nil records none
 
 	mu   sync.Mutex
 	pods map[string]*rawPod
@@ -70,7 +71,9 @@ func (r *raw) post(ctx context.Context, p pod) error {
 		return err
 	}
 	state := &rawPod{config: r.dirs.sandboxConfig(p)}
+	done := r.calls.begin("RunPodSandbox")
 	reply, err := r.cri.RunPodSandbox(ctx, &runtimev1.RunPodSandboxRequest{Config: state.config})
+	done()
 	if err != nil {
 		return fmt.Errorf("run the sandbox of pod %s: %w", p.name, err)
 	}
@@ -94,12 +97,15 @@ func (r *raw) startContainer(ctx context.Context, state *rawPod, p pod, image st
 
 // launch creates a container and starts it.
 func (r *raw) launch(ctx context.Context, state *rawPod, config *runtimev1.ContainerConfig) (string, error) {
+	done := r.calls.begin("CreateContainer")
 	created, err := r.cri.CreateContainer(ctx, &runtimev1.CreateContainerRequest{
 		PodSandboxId: state.sandbox, SandboxConfig: state.config, Config: config,
 	})
+	done()
 	if err != nil {
 		return "", fmt.Errorf("create container %s: %w", config.Metadata.Name, err)
 	}
+	defer r.calls.begin("StartContainer")()
 	if _, err := r.cri.StartContainer(ctx, &runtimev1.StartContainerRequest{ContainerId: created.ContainerId}); err != nil {
 		return "", fmt.Errorf("start container %s: %w", config.Metadata.Name, err)
 	}
@@ -157,6 +163,7 @@ func (r *raw) Edit(ctx context.Context, p pod) error {
 
 // stop stops a container. Like every kubelet it tries again: containerd fails if the shim ends at that moment.
 func (r *raw) stop(ctx context.Context, container string) (err error) {
+	defer r.calls.begin("StopContainer")()
 	for range 2 {
 		if _, err = r.cri.StopContainer(ctx, &runtimev1.StopContainerRequest{ContainerId: container, Timeout: grace}); err == nil {
 			return nil
@@ -174,10 +181,16 @@ func (r *raw) remove(ctx context.Context, p pod) error {
 	if err := r.stop(ctx, state.container); err != nil {
 		return err
 	}
-	if _, err := r.cri.StopPodSandbox(ctx, &runtimev1.StopPodSandboxRequest{PodSandboxId: state.sandbox}); err != nil {
+	done := r.calls.begin("StopPodSandbox")
+	_, err = r.cri.StopPodSandbox(ctx, &runtimev1.StopPodSandboxRequest{PodSandboxId: state.sandbox})
+	done()
+	if err != nil {
 		return fmt.Errorf("stop the sandbox of pod %s: %w", p.name, err)
 	}
-	if _, err := r.cri.RemovePodSandbox(ctx, &runtimev1.RemovePodSandboxRequest{PodSandboxId: state.sandbox}); err != nil {
+	done = r.calls.begin("RemovePodSandbox")
+	_, err = r.cri.RemovePodSandbox(ctx, &runtimev1.RemovePodSandboxRequest{PodSandboxId: state.sandbox})
+	done()
+	if err != nil {
 		return fmt.Errorf("remove the sandbox of pod %s: %w", p.name, err)
 	}
 	r.mu.Lock()
