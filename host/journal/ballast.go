@@ -35,14 +35,18 @@ func (b *ballast) fill() {
 	if b.held {
 		return
 	}
-	weight := make([]byte, ballastSize)
-	// Random bytes, because some file systems store zeros and repetition in no space.
-	_, _ = rand.NewChaCha8([32]byte{}).Read(weight)
-	if err := b.disk.create(b.path, weight); err != nil {
+	if err := b.disk.create(b.path, weight(ballastSize)); err != nil {
 		b.log.Warn("cannot reserve disk space for deletions in the journal", "file", b.path, "err", err)
 		return
 	}
 	b.held = true
+}
+
+// weight returns random bytes, because some file systems store zeros and repetition in no space.
+func weight(size int) []byte {
+	made := make([]byte, size)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(made)
+	return made
 }
 
 // release gives the space back to the disk.

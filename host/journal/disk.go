@@ -18,6 +18,8 @@ const (
 type disk interface {
 	// create writes a file whole and syncs it; when it fails, no file is left.
 	create(path string, data []byte) error
+	// overwrite replaces the content of a longer file, in its place, and syncs it.
+	overwrite(path string, data []byte) error
 	mkdir(path string) error
 	link(from, to string) error
 	rename(from, to string) error
@@ -43,6 +45,21 @@ func (osDisk) create(path string, data []byte) error {
 		return errors.Join(err, os.Remove(path))
 	}
 	return nil
+}
+
+func (osDisk) overwrite(path string, data []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, fileMode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Truncate(int64(len(data)))
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
 }
 
 func (osDisk) mkdir(path string) error      { return os.Mkdir(path, dirMode) }

@@ -3,6 +3,7 @@
 //
 //	<dir>/lock                       held by the one process that may write here
 //	<dir>/ballast                    space given up so that deletions fit on a full disk
+//	<dir>/transactions/spare-3       the same, for a record to be written over
 //	<dir>/records/pods/default_web.rec        the record
 //	<dir>/records/pods/default_web.rec.prev   the generation before it
 //	<dir>/records/pods/default_web.rec.7.tmp  the generation to be (staged)

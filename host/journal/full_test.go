@@ -85,8 +85,14 @@ func TestAFullDiskRefusesRecordsAndTakesDeletions(t *testing.T) {
 	if err := j.CommitReserved(put("pods/b", "ending")); err != nil {
 		t.Errorf("CommitReserved: %v", err)
 	}
-	if hasBallast(j) {
+	if j.spares.have(spareCount) {
 		t.Error("CommitReserved found space elsewhere: this test shows nothing")
+	}
+	if err := j.CommitReserved(put("pods/b", strings.Repeat("large", spareSize))); err != nil {
+		t.Errorf("CommitReserved of a large record: %v", err)
+	}
+	if hasBallast(j) {
+		t.Error("a large record found space elsewhere: this test shows nothing")
 	}
 	if err := j.CommitReserved(put("pods/c", "ending"), gone("pods/d")); err != nil {
 		t.Errorf("CommitReserved of several: %v", err)

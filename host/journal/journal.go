@@ -24,6 +24,7 @@ type Journal struct {
 	lock    *os.File
 	dirs    *tree
 	ballast *ballast
+	spares  *spares
 	names   stripes
 	pending pending
 	lastID  atomic.Uint64 // of staged files and transactions
@@ -83,8 +84,16 @@ func (j *Journal) repair() error {
 	if err := j.sweep(); err != nil {
 		return err
 	}
-	j.ballast.fill()
+	j.spares = newSpares(j.disk, j.transactions(), j.log)
+	j.fill()
 	return nil
+}
+
+// fill takes the space that is kept back for deletions.
+func (j *Journal) fill() {
+	if j.spares.fill() {
+		j.ballast.fill()
+	}
 }
 
 // Commit makes all records durable or none. A full disk is node.ErrNoSpace. A
@@ -114,10 +123,15 @@ func (j *Journal) commit(records []store.Record, reserved bool) error {
 	}
 	defer j.names.lock(records)()
 
-	err := j.attempt(records)
+	err := j.attempt(records, j.disk.create)
+	if reserved && isFull(err) {
+		if j.spares.have(len(records) + 1) { // one for the transaction
+			err = j.attempt(records, j.createOverSpare)
+		}
+	}
 	if reserved && isFull(err) {
 		j.ballast.release()
-		err = j.attempt(records)
+		err = j.attempt(records, j.disk.create)
 	}
 	if isFull(err) {
 		return fmt.Errorf("commit to journal %s: %w: %w", j.dir, node.ErrNoSpace, err)
@@ -126,13 +140,13 @@ func (j *Journal) commit(records []store.Record, reserved bool) error {
 		return fmt.Errorf("commit to journal %s: %w", j.dir, err)
 	}
 	if !slices.ContainsFunc(records, isWrite) {
-		j.ballast.fill()
+		j.fill()
 	}
 	return nil
 }
 
 // attempt commits under the locks of all records.
-func (j *Journal) attempt(records []store.Record) error {
+func (j *Journal) attempt(records []store.Record, create creator) error {
 	if err := j.settlePending(records); err != nil {
 		return err
 	}
@@ -140,9 +154,9 @@ func (j *Journal) attempt(records []store.Record) error {
 	case len(records) == 0:
 		return nil
 	case len(records) > 1:
-		return j.commitTogether(records)
+		return j.commitTogether(records, create)
 	case isWrite(records[0]):
-		return j.write(records[0])
+		return j.write(records[0], create)
 	default:
 		return j.erase(records[0].Name)
 	}

@@ -156,7 +156,7 @@ func TestADamagedTransactionNeverCommitted(t *testing.T) {
 func leaveTransaction(t *testing.T, j *Journal) *transaction {
 	t.Helper()
 	x := &transaction{id: 9, entries: []entry{{Name: "a"}, {Name: "b", Gone: true}, {Name: "c"}}}
-	if err := j.decide(x, []store.Record{put("a", "2"), gone("b"), put("c", "2")}); err != nil {
+	if err := j.decide(x, []store.Record{put("a", "2"), gone("b"), put("c", "2")}, j.disk.create); err != nil {
 		t.Fatal(err)
 	}
 	return x

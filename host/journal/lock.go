@@ -47,6 +47,7 @@ var names = []string{lockName, ballastName, recordsName, transactionsName, quara
 const (
 	lockName         = "lock"
 	ballastName      = "ballast"
+	sparePrefix      = "spare-" // among the transactions: an older agent does not know these files
 	recordsName      = "records"
 	transactionsName = "transactions"
 	quarantineName   = "quarantine"

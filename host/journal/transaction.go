@@ -37,12 +37,12 @@ type pending struct {
 }
 
 // commitTogether commits all records or none.
-func (j *Journal) commitTogether(records []store.Record) error {
+func (j *Journal) commitTogether(records []store.Record, create creator) error {
 	t := &transaction{id: j.lastID.Add(1)}
 	for _, r := range records {
 		t.entries = append(t.entries, entry{Name: r.Name, Gone: !isWrite(r)})
 	}
-	err := j.decide(t, records)
+	err := j.decide(t, records, create)
 	t.abandoned = err != nil
 	if err := j.settle(t); err != nil {
 		// Decided it is, one way or the other: the caller need not know that
@@ -55,10 +55,10 @@ func (j *Journal) commitTogether(records []store.Record) error {
 
 // decide stages the records and writes the file that is the commit point. All
 // that it lists is durable before it.
-func (j *Journal) decide(t *transaction, records []store.Record) error {
+func (j *Journal) decide(t *transaction, records []store.Record, create creator) error {
 	for _, r := range records {
 		if isWrite(r) {
-			if err := j.stage(r, t.id); err != nil {
+			if err := j.stage(r, t.id, create); err != nil {
 				return err
 			}
 		}
@@ -71,7 +71,7 @@ func (j *Journal) decide(t *transaction, records []store.Record) error {
 		return fmt.Errorf("encode transaction: %w", err)
 	}
 	file := j.transactionFile(t)
-	if err := j.disk.create(file+stagedSuffix, encode(transactionName, list)); err != nil {
+	if err := create(file+stagedSuffix, encode(transactionName, list)); err != nil {
 		return err
 	}
 	if err := j.disk.rename(file+stagedSuffix, file); err != nil {

@@ -7,10 +7,25 @@ import (
 	"nodal/node/store"
 )
 
+// creator writes a file whole and syncs it.
+type creator func(path string, data []byte) error
+
+// createOverSpare takes the space that is kept back where the disk has none.
+func (j *Journal) createOverSpare(path string, data []byte) error {
+	full := j.disk.create(path, data)
+	if !isFull(full) {
+		return full
+	}
+	if made, err := j.spares.create(path, data); made {
+		return err
+	}
+	return full
+}
+
 // write commits one record.
-func (j *Journal) write(r store.Record) error {
+func (j *Journal) write(r store.Record, create creator) error {
 	id := j.lastID.Add(1)
-	if err := j.stage(r, id); err != nil {
+	if err := j.stage(r, id, create); err != nil {
 		return err
 	}
 	file := j.file(r.Name)
@@ -38,12 +53,12 @@ func staged(file string, id uint64) string {
 }
 
 // stage writes the next generation beside the current one.
-func (j *Journal) stage(r store.Record, id uint64) error {
+func (j *Journal) stage(r store.Record, id uint64, create creator) error {
 	file := j.file(r.Name)
 	if err := j.dirs.make(filepath.Dir(file)); err != nil {
 		return err
 	}
-	return j.disk.create(staged(file, id), encode(r.Name, r.Data))
+	return create(staged(file, id), encode(r.Name, r.Data))
 }
 
 // replace makes the staged file the current generation and the current one the

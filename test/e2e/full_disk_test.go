@@ -5,7 +5,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
@@ -16,7 +18,7 @@ import (
 )
 
 func TestFullDiskRefusesNewPodsAndServesTheRest(t *testing.T) {
-	claim.Shows(t, "Restarts and faults", "a full disk refuses new pods, and reads and deletions go on")
+	claim.Shows(t, "Restarts and faults", "a full disk refuses new pods, and reads and deletions go on while a program takes each byte that gets free")
 	n := prepare(t)
 	if err := os.MkdirAll(n.Root(), 0o755); err != nil {
 		t.Fatal(err)
@@ -31,9 +33,10 @@ func TestFullDiskRefusesNewPodsAndServesTheRest(t *testing.T) {
 		}
 	})
 	n.up()
-	n.apply(bundle(web("kept"), web("doomed")))
+	n.apply(bundle(web("kept"), web("doomed"), web("next")))
 	n.waitRunning("kept")
 	n.waitRunning("doomed")
+	n.waitRunning("next")
 	// The agent journals the readiness at about the time it shows it, which frees space. A command
 	// takes longer than that.
 	n.curl("/v1/namespaces/default/pods/doomed/containers/main:run", "-d", `{"command": ["/probe", "exit", "0"]}`)
@@ -48,7 +51,10 @@ func TestFullDiskRefusesNewPodsAndServesTheRest(t *testing.T) {
 	if got := n.curl("/v1/pods"); got.code != 200 || strings.Contains(got.body, `"late"`) || !strings.Contains(got.body, `"kept"`) {
 		t.Errorf("list on a full disk: got %s, want the pods that were taken", got)
 	}
+	enough := keepFull(t, filler)
 	n.deletePod("doomed", "")
+	n.deletePod("next", "")
+	enough()
 	n.Kill()
 	n.up()
 	n.waitRunning("kept")
@@ -144,6 +150,28 @@ func sizeOf(t *testing.T, path string) int64 {
 		t.Fatal(err)
 	}
 	return info.Size()
+}
+
+// keepFull takes all space that gets free, until the returned function is called.
+func keepFull(t *testing.T, filler string) (enough func()) {
+	t.Helper()
+	f, err := os.OpenFile(filler, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-done:
+				return
+			case <-time.After(time.Millisecond):
+				_, _ = f.Write(make([]byte, 64<<10)) // it writes as much as there is room for
+			}
+		}
+	}()
+	return sync.OnceFunc(func() { close(done); <-ended; f.Close() })
 }
 
 // fill uses up the free space of a directory's file system with a file.
