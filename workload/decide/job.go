@@ -1,7 +1,6 @@
 package decide
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -22,6 +21,7 @@ type run struct {
 	next    *batchv1.Job // with the status to be
 	pods    []*corev1.Pod
 	active  []*corev1.Pod
+	refused []*corev1.Pod      // that the node did not take for now
 	counted map[types.UID]bool // ended pods that are there and that the status counts
 	done    indexes            // that have succeeded, of an indexed job
 }
@@ -31,16 +31,18 @@ func (c *circle) job(j *batchv1.Job) {
 	if c.goes(j) {
 		return
 	}
-	r := &run{circle: c, of: j, next: j.DeepCopy(), pods: c.podsOf(j, node.Job, j.Spec.Selector)}
-	r.active = where(r.pods, active)
+	r := &run{circle: c, of: j, next: j.DeepCopy()}
+	r.takePods(c.podsOf(j, node.Job, j.Spec.Selector))
 	r.countEnded()
 	r.clear()
 	switch {
 	case r.is(batchv1.JobComplete) || r.is(batchv1.JobFailed):
 		r.endActive()
+		r.replaceFailed(r.refused, 0)
 		r.forget()
 	case r.suspends():
 		r.endActive()
+		r.replaceFailed(r.refused, 0)
 	default:
 		r.goOn()
 	}
@@ -112,22 +114,6 @@ func (r *run) countEnded() {
 	}
 }
 
-// mostEnded bounds the ended pods of a job that are kept. The node takes no more pods once it holds a number of ended ones, so
-// that a job of many completions would stop itself and all others.
-const mostEnded = 50
-
-// clear deletes the ended pods beyond that number, the oldest first. A pod stays until the status that counts it is stored.
-func (r *run) clear() {
-	kept := where(r.pods, func(p *corev1.Pod) bool { return ended(p) && p.DeletionTimestamp == nil })
-	slices.SortStableFunc(kept, func(a, b *corev1.Pod) int { return cmp.Or(endedAt(a).Compare(endedAt(b)), cmp.Compare(a.Name, b.Name)) })
-	was := strings.Split(r.of.Annotations[node.NoteCounted], ",")
-	for _, p := range kept[:max(0, len(kept)-mostEnded)] {
-		if slices.Contains(was, string(p.UID)) {
-			r.plan.add(Change{Do: DeletePod, Pod: p})
-		}
-	}
-}
-
 func (r *run) indexed() bool {
 	mode := r.of.Spec.CompletionMode
 	return mode != nil && *mode == batchv1.IndexedCompletion
@@ -186,6 +172,7 @@ func (r *run) fit() {
 	case r.next.Status.Succeeded > 0:
 		wanted = min(wanted, len(r.active)) // the first success ends the making of pods
 	}
+	waiting, replaced := r.replaceFailed(r.refused, wanted-len(r.active))
 	if excess := len(r.active) - wanted; excess > 0 {
 		for _, p := range leastWanted(r.active)[:excess] {
 			r.plan.add(Change{Do: DeletePod, Pod: p})
@@ -199,7 +186,11 @@ func (r *run) fit() {
 		r.plan.again(due)
 		return
 	}
-	r.makePods(min(wanted-len(r.active), burst))
+	atOnce := burst
+	if waiting+replaced > 0 {
+		atOnce = min(1, replaced) // there may be no room for the next ones either
+	}
+	r.makePods(min(wanted-len(r.active), atOnce))
 }
 
 const (

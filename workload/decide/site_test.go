@@ -29,6 +29,7 @@ type site struct {
 	trouble  map[types.UID]string
 	node     *corev1.Node
 	uids     int
+	refuses  string // the reason for which it takes no pods to run; none if it takes them
 }
 
 func newSite(t *testing.T) *site {
@@ -108,6 +109,9 @@ func (s *site) take(c Change) bool {
 		pod := c.Pod.DeepCopy()
 		s.birth(pod)
 		pod.Status.Phase = corev1.PodPending
+		if s.refuses != "" { // such a status holds nothing else
+			pod.Status.Phase, pod.Status.Reason = corev1.PodFailed, s.refuses
+		}
 		s.pods[pod.Name] = pod
 	case ChangePod:
 		if old := s.pods[c.Pod.Name]; old == nil || old.ResourceVersion != c.Pod.ResourceVersion {

@@ -88,7 +88,7 @@ func Next(w World) Plan {
 	w.Taken = clone(w.Taken)
 	p := &Plan{}
 	claimed := map[types.UID]bool{}
-	c := &circle{World: &w, plan: p, claimed: claimed, changed: map[types.UID]bool{}}
+	c := &circle{World: &w, plan: p, claimed: claimed, spent: w.spentPods(), changed: map[types.UID]bool{}}
 	for _, d := range w.Deployments {
 		c.deployment(d)
 	}
@@ -117,6 +117,7 @@ type circle struct {
 	*World
 	plan    *Plan
 	claimed map[types.UID]bool // pods and objects that have found an owner
+	spent   map[types.UID]bool // ended pods that jobs do not keep
 	changed map[types.UID]bool // objects that the plan changes: their status waits
 }
 

@@ -1,0 +1,105 @@
+package decide
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"nodal/node"
+)
+
+func TestAJobWaitsUntilTheNodeTakesItsPods(t *testing.T) {
+	for _, c := range []struct {
+		reason  string
+		indexed bool
+	}{{"OutOfpods", false}, {"OutOfcpu", true}, {"Evicted", false}, {"NodeShutdown", false}} {
+		t.Run(fmt.Sprint(c.reason, " indexed: ", c.indexed), func(t *testing.T) {
+			s := newSite(t)
+			j := jobOf(10, 10, func(spec *batchv1.JobSpec) { spec.BackoffLimit = new(int32(0)) })
+			if c.indexed {
+				j.Spec.CompletionMode = new(batchv1.IndexedCompletion)
+			}
+			s.refuses = c.reason
+			s.post(j)
+			for _, want := range []int{10, 1, 1, 1} {
+				tried := s.uids
+				s.settle()
+				if n := s.uids - tried; n != want {
+					t.Fatalf("%d pods are made, want %d", n, want)
+				}
+				next := Next(s.look()).Again
+				if !next.After(s.now) {
+					t.Fatalf("the job tries again at %v, want after %v", next, s.now)
+				}
+				s.now = next
+			}
+			s.refuses = ""
+			s.settle()
+			if n := s.endAll(corev1.PodSucceeded); n != 10 {
+				t.Errorf("%d pods run once there is room, want 10", n)
+			}
+			s.settle()
+			if st := s.job().Status; st.Succeeded != 10 || st.Failed != 0 || !strings.Contains(s.jobConditions(), "Complete=True") {
+				t.Errorf("the status is %+v", st)
+			}
+		})
+	}
+}
+
+func TestAJobFailsForWhatNeverPasses(t *testing.T) {
+	s := newSite(t)
+	s.refuses = "NodeAffinity"
+	s.post(jobOf(1, 1, func(spec *batchv1.JobSpec) { spec.BackoffLimit = new(int32(0)) }))
+	s.settle()
+	if got := s.jobConditions(); !strings.Contains(got, "Failed=True:BackoffLimitExceeded") {
+		t.Errorf("the conditions are %s, want a job that has failed", got)
+	}
+}
+
+func TestAnEndedJobKeepsNoRefusedPods(t *testing.T) {
+	s := newSite(t)
+	s.refuses = "OutOfpods"
+	s.post(jobOf(2, 2, func(spec *batchv1.JobSpec) { spec.ActiveDeadlineSeconds = new(int64(60)) }))
+	s.settle()
+	s.now = s.now.Add(time.Minute)
+	s.settle()
+	if got := s.jobConditions(); len(s.pods) != 0 || !strings.Contains(got, "Failed=True:DeadlineExceeded") {
+		t.Errorf("the conditions are %s with %d pods, want a deadline that is over and none", got, len(s.pods))
+	}
+}
+
+func TestAllJobsTogetherKeepSomeEndedPods(t *testing.T) {
+	s := newSite(t)
+	const jobs, each = 30, 10
+	for i := range jobs {
+		j := jobOf(each, each)
+		j.ObjectMeta = metaOf(fmt.Sprint("job", i))
+		own := app(j.Name)
+		j.Spec.Selector, j.Spec.Template.Labels = &metav1.LabelSelector{MatchLabels: own}, own
+		s.post(j)
+		s.settle()
+		s.endAll(corev1.PodSucceeded)
+		s.now = s.now.Add(time.Second)
+	}
+	s.settle()
+	if n := len(s.pods); n != mostEndedOfAll {
+		t.Errorf("%d pods are kept, want %d", n, mostEndedOfAll)
+	}
+	for i := range jobs {
+		name := fmt.Sprint("job", i)
+		j := s.objects[node.ObjectRef{Kind: node.Job, Namespace: "default", Name: name}].(*batchv1.Job)
+		left := len(where(s.sorted(), func(p *corev1.Pod) bool { return p.Labels["app"] == name }))
+		want := each
+		if i < jobs-mostEndedOfAll/each {
+			want = 0 // the oldest go first
+		}
+		if j.Status.Succeeded != each || left != want {
+			t.Errorf("%s: %d pods have succeeded and %d are left, want %d and %d", name, j.Status.Succeeded, left, each, want)
+		}
+	}
+}
