@@ -8,6 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	nodev1 "k8s.io/api/node/v1"
@@ -31,6 +32,7 @@ const (
 	PriorityClass         ObjectKind = "PriorityClass"
 	NetworkPolicy         ObjectKind = "NetworkPolicy"
 	CSIDriverObject       ObjectKind = "CSIDriver" // the type CSIDriver holds what a driver says of itself
+	Lease                 ObjectKind = "Lease"
 	ReplicaSet            ObjectKind = "ReplicaSet"
 	Deployment            ObjectKind = "Deployment"
 	Job                   ObjectKind = "Job"
@@ -92,6 +94,9 @@ var kinds = []Kind{
 	}, {
 		Name: CSIDriverObject, Version: "storage.k8s.io/v1", Plural: "csidrivers", Record: "CSIDriver",
 		New: func() Value { return new(storagev1.CSIDriver) },
+	}, {
+		Name: Lease, Version: "coordination.k8s.io/v1", Plural: "leases", Namespaced: true, Record: "Lease",
+		New: func() Value { return new(coordinationv1.Lease) },
 	}, {
 		Name: ReplicaSet, Version: "apps/v1", Plural: "replicasets", Short: "rs", Namespaced: true, Record: "ReplicaSet",
 		New: func() Value { return new(appsv1.ReplicaSet) }, Workload: true,

@@ -43,6 +43,8 @@ func readers() []reader {
 			r.complete, r.check = of(defaultNetworkPolicy, rules.NetworkPolicy)
 		case node.CSIDriverObject:
 			r.complete, r.check = of(defaultCSIDriver, rules.CSIDriver)
+		case node.Lease:
+			r.complete, r.check = of(nil, rules.Lease)
 		case node.ReplicaSet:
 			r.complete, r.check = of(defaultReplicaSet, rules.ReplicaSet)
 		case node.Deployment:

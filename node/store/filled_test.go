@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	"reflect"
 	"strings"
 	"testing"
@@ -157,6 +158,7 @@ func samples() []any {
 			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress},
 		}},
 		&storagev1.CSIDriver{ObjectMeta: meta, Spec: storagev1.CSIDriverSpec{FSGroupPolicy: new(storagev1.FileFSGroupPolicy)}},
+		&coordinationv1.Lease{ObjectMeta: placed, Spec: coordinationv1.LeaseSpec{HolderIdentity: new("a"), LeaseDurationSeconds: new(int32(15))}},
 		&appsv1.ReplicaSet{ObjectMeta: placed, Spec: appsv1.ReplicaSetSpec{Replicas: new(int32(2)), Template: template}},
 		&appsv1.Deployment{ObjectMeta: placed, Spec: appsv1.DeploymentSpec{Replicas: new(int32(2)), Template: template}},
 		&batchv1.Job{ObjectMeta: placed, Spec: batchv1.JobSpec{Completions: new(int32(2)), Template: template}},

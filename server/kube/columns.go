@@ -3,6 +3,7 @@ package kube
 import (
 	"cmp"
 	"fmt"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	"maps"
 	"slices"
 	"strconv"
@@ -83,6 +84,13 @@ var kindColumns = map[node.ObjectKind]columns{
 	},
 	node.NetworkPolicy: {heads([]string{"Name", "Pod-Selector", "Age"}), typed(func(p *networkingv1.NetworkPolicy) []any {
 		return []any{p.Name, metav1.FormatLabelSelector(&p.Spec.PodSelector), ageOf(p.CreationTimestamp)}
+	})},
+	node.Lease: {heads([]string{"Name", "Holder", "Age"}), typed(func(l *coordinationv1.Lease) []any {
+		holder := ""
+		if l.Spec.HolderIdentity != nil {
+			holder = *l.Spec.HolderIdentity
+		}
+		return []any{l.Name, holder, ageOf(l.CreationTimestamp)}
 	})},
 	node.ReplicaSet: replicaSetColumns, node.Deployment: deploymentColumns, node.Job: jobColumns,
 	node.DaemonSet: daemonSetColumns, node.ControllerRevision: revisionColumns,

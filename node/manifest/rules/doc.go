@@ -11,7 +11,7 @@
 //	     └─ placementCheck  what steers it to a node     scheduling.go
 //
 // The other kinds are [ConfigMap], [Secret], [PersistentVolume], [PersistentVolumeClaim],
-// [RuntimeClass], [ClusterTrustBundle], [PriorityClass], [NetworkPolicy] and [CSIDriver]. What several of them share is a check of its
+// [RuntimeClass], [ClusterTrustBundle], [PriorityClass], [NetworkPolicy], [CSIDriver] and [Lease]. What several of them share is a check of its
 // own: amountCheck for quantities, securityCheck for security contexts, storageCheck for
 // volumes and claims, path.go and reference.go for strings with a grammar.
 //

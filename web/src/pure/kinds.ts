@@ -25,6 +25,7 @@ export const kinds = [
   { kind: "priorityclasses", one: "PriorityClass", many: "Priority classes", namespaced: false, empty: "Numbers that pods take by name.", named: "priorityClassName", what: (o: Fields) => `${o["value"]}${o["globalDefault"] ? ", by default" : ""}` },
   { kind: "networkpolicies", one: "NetworkPolicy", many: "Network policies", namespaced: true, empty: "What pods may send each other and the world." },
   { kind: "csidrivers", one: "CSIDriver", many: "CSI drivers", namespaced: false, empty: "How volumes of CSI drivers are published." },
+  { kind: "leases", one: "Lease", many: "Leases", namespaced: true, empty: "Which of several programs leads, and until when.", what: (o: Fields) => String((o["spec"] as Fields | undefined)?.["holderIdentity"] ?? "") },
   { kind: "deployments", one: "Deployment", many: "Deployments", namespaced: true, empty: "Pods that are kept running, and replaced step by step." },
   { kind: "replicasets", one: "ReplicaSet", many: "Replica sets", namespaced: true, empty: "Pods that are kept running." },
   { kind: "daemonsets", one: "DaemonSet", many: "Daemon sets", namespaced: true, empty: "Pods that run once on each node." },

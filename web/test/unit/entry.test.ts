@@ -6,6 +6,8 @@ describe("what lists say", () => {
   it.each([
     ["runtimeclasses", { handler: "runc" }, "handler runc"],
     ["priorityclasses", { value: 1000 }, "1000"],
+    ["leases", { spec: { holderIdentity: "a" } }, "a"],
+    ["leases", {}, ""],
     ["priorityclasses", { value: -5, globalDefault: true }, "-5, by default"],
   ])("of %s", (kind, object, want) => {
     expect(kindOf(kind)?.what?.(object)).toBe(want);
