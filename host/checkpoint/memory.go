@@ -111,30 +111,43 @@ func (m NUMANodeMap) table(id int, resource corev1.ResourceName) *MemoryTable {
 	return m[id].MemoryMap[resource]
 }
 
-// lacks reports whether a block is of NUMA nodes, or of memory, that are not there.
-func (m NUMANodeMap) lacks(b Block) bool {
-	return slices.ContainsFunc(b.NUMAAffinity, func(id int) bool { return m.table(id, b.Type) == nil })
+// refuses reports whether a block is of what is not there, or of a NUMA node whose memory is handed out together with that of
+// others. Upstream does not start with such a block.
+func (m NUMANodeMap) refuses(b Block) bool {
+	return slices.ContainsFunc(b.NUMAAffinity, func(id int) bool {
+		return m.table(id, b.Type) == nil || m[id].NumberOfAssignments > 0 && !slices.Equal(m[id].Cells, b.NUMAAffinity)
+	})
 }
 
-// memory returns the content of the file of memory.
+// memory returns the content of the file of memory. Init containers come last: the node may have given them memory of other
+// groups of NUMA nodes than those that last.
 func (w *Writer) memory(pods []*node.Pod) MemoryManagerCheckpoint {
 	c := MemoryManagerCheckpoint{PolicyName: staticMemory, MachineState: machine(w.Memory, w.Kept), Entries: ContainerMemoryAssignments{}}
-	for _, pod := range pods {
-		blocks := blocksOf(pod)
-		for _, name := range slices.Sorted(maps.Keys(blocks)) {
-			if len(blocks[name]) == 0 || slices.ContainsFunc(blocks[name], c.MachineState.lacks) {
-				continue
-			}
-			if c.Entries[string(pod.UID())] == nil {
-				c.Entries[string(pod.UID())] = map[string][]Block{}
-			}
-			c.Entries[string(pod.UID())][name] = blocks[name]
-			for _, b := range blocks[name] {
-				c.MachineState.give(b)
+	for _, start := range []bool{false, true} {
+		for _, pod := range pods {
+			blocks := blocksOf(pod)
+			for _, name := range slices.Sorted(maps.Keys(blocks)) {
+				if pod.Shares[name].Start == start {
+					c.add(string(pod.UID()), name, blocks[name])
+				}
 			}
 		}
 	}
 	return c
+}
+
+// add hands blocks out to a container, if there is what they are of.
+func (c MemoryManagerCheckpoint) add(uid, container string, blocks []Block) {
+	if len(blocks) == 0 || slices.ContainsFunc(blocks, c.MachineState.refuses) {
+		return
+	}
+	if c.Entries[uid] == nil {
+		c.Entries[uid] = map[string][]Block{}
+	}
+	c.Entries[uid][container] = blocks
+	for _, b := range blocks {
+		c.MachineState.give(b)
+	}
 }
 
 // blocksOf returns what the containers of a pod have of NUMA nodes, by their names. A pod without a record has what the

@@ -83,6 +83,24 @@ func TestTheFileOfMemoryNamesOnlyWhatIsThere(t *testing.T) {
 	}
 }
 
+// An init container may have memory of other NUMA nodes than the application, and upstream does not know such groups.
+func TestTheFileOfMemoryHasNoGroupsThatOverlap(t *testing.T) {
+	pod := &node.Pod{
+		Object: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "uid-d"}, Spec: corev1.PodSpec{
+			InitContainers: []corev1.Container{asks("first", "1Gi"), asks("second", "1Gi")}, Containers: []corev1.Container{asks("app", "6Gi")},
+		}},
+		Shares: node.Shares{"first": {Mems: "0", Start: true}, "second": {Mems: "3", Start: true}, "app": {Mems: "0-1"}},
+	}
+	w := Writer{Memory: fourNodes(), Kept: kept}
+	c := w.memory([]*node.Pod{pod})
+	if has := c.Entries["uid-d"]; len(has) != 2 || has["app"] == nil || has["second"] == nil {
+		t.Errorf("got %v", has)
+	}
+	if cells := c.MachineState[0].Cells; len(cells) != 2 {
+		t.Errorf("NUMA node 0 is handed out with %v", cells)
+	}
+}
+
 // Upstream's kubelet refuses to start with a file of another policy than its own.
 func TestNoFileOfAnotherPolicyIsLeft(t *testing.T) {
 	for name, c := range map[string]struct {
