@@ -21,8 +21,8 @@ await story(async ({ page, origin, step }) => {
     await act(page);
     await page.getByRole("link", { name: "Nodes" }).click();
     await page.getByRole("heading", { name: "Nodes", exact: true }).waitFor();
-    await page.getByRole("row", { name: /node-a.*Ready/ }).waitFor();
-    await page.getByRole("row", { name: /edge-2.*Not ready/ }).waitFor();
+    await page.getByRole("row", { name: /^node-a Ready/ }).waitFor();
+    await page.getByRole("row", { name: /^edge-2 Not ready/ }).waitFor();
     await page.getByRole("row", { name: /^edge-2 far/ }).waitFor();
     await accessible(page, "the nodes");
     await page.setViewportSize({ width: 390, height: 780 });
@@ -33,7 +33,7 @@ await story(async ({ page, origin, step }) => {
   });
 
   await step("a pod of another node is shown as a viewer sees it, and nothing can be done to it", async () => {
-    await page.getByRole("link", { name: "far" }).click();
+    await page.getByRole("link", { name: "far", exact: true }).click();
     await page.waitForURL(`${origin}/ui/at/edge-2/pods/default/far`);
     await page.getByRole("heading", { name: "default/far" }).waitFor();
     await page.getByRole("note").getByText(/You see edge-2 through/).waitFor();
@@ -60,8 +60,8 @@ await story(async ({ page, origin, step }) => {
     await ask("vanish");
     await page.getByRole("link", { name: "All nodes" }).click();
     await page.waitForURL(`${origin}/ui/nodes`);
-    await page.getByRole("row", { name: /edge-2.*No answer.*connection refused/ }).waitFor();
-    await page.getByRole("row", { name: /node-a.*Ready/ }).waitFor();
+    await page.getByRole("row", { name: /^edge-2 No answer.*connection refused/ }).waitFor();
+    await page.getByRole("row", { name: /^node-a Ready/ }).waitFor();
     await accessible(page, "a node that does not answer");
     await page.getByRole("link", { name: "edge-2", exact: true }).click();
     await page.getByRole("heading", { name: "edge-2 cannot be read" }).waitFor();

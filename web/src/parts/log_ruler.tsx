@@ -14,7 +14,7 @@ export function Ruler({ named, wraps, width, onColumns }: { named: boolean; wrap
     if (told.peek() !== columns) onColumns((told.value = columns));
   }, [wraps, width, named]);
   return (
-    <div class="log-row log-ruler" aria-hidden="true">
+    <div class="log-ruler" aria-hidden="true">
       <time>00:00:00</time>
       {named && <span class="log-source">x</span>}
       <span ref={text}>{"0".repeat(characters)}</span>
