@@ -100,7 +100,11 @@ func takeScreenshots(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := stage{Daemon: daemon.StartAlone(t, "--hostname-override", "edge-1"), manifests: t.TempDir(), drops: t.TempDir()}
+	config := t.TempDir()
+	s := stage{Daemon: daemon.StartAlone(t, "--hostname-override", "edge-1", "--nodes-file", nodesFile(config)), far: startNeighbour(t)}
+	if err := introduce(s.far, config); err != nil {
+		t.Fatal(err)
+	}
 	s.Import("busybox")
 	s.tell(t, "screenshots", "SCREENSHOTS="+into)
 }

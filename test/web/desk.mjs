@@ -15,6 +15,11 @@ spec:
   - name: main
     image: ${IMAGE}
     command: [sh, -c, ${JSON.stringify(speak)}]
+    env: [{name: IP, valueFrom: {fieldRef: {fieldPath: status.podIP}}}]
+    ports: [{containerPort: 8080}]
+    readinessProbe: {exec: {command: ["true"]}}
+    resources: {limits: {memory: 64Mi}}
+  volumes: [{name: empty, emptyDir: {}}]
 `;
 
 await story(async ({ page, origin, step }) => {
@@ -80,7 +85,7 @@ await story(async ({ page, origin, step }) => {
     await page.getByRole("button", { name: "Wrap" }).click();
     await eventually("the wrapped line is", size, ({ rows, over }) => rows > 4 && over <= 0);
     // The log is as long as its rows, so that its end can be seen.
-    const gap = () => page.locator(".log-box").evaluate((box) => box.querySelector(".log-all").getBoundingClientRect().bottom - [...box.querySelectorAll(".log-row:not(.log-ruler)")].at(-1).getBoundingClientRect().bottom);
+    const gap = () => page.locator(".log-box").evaluate((box) => box.querySelector(".log-all").getBoundingClientRect().bottom - [...box.querySelectorAll(".log-row")].at(-1).getBoundingClientRect().bottom);
     await eventually("behind the last line is", gap, (px) => Math.abs(px) < 2);
     await accessible(page, "wrapped lines");
     await page.getByRole("button", { name: "Wrap" }).click();
@@ -109,6 +114,8 @@ await story(async ({ page, origin, step }) => {
     await page.getByRole("link", { name: "store" }).click();
     await page.getByRole("link", { name: "Edit…" }).click();
     await page.locator(".cm-content").getByText("terminationGracePeriodSeconds").waitFor();
+    await page.locator(".outcomes").getByText("unchanged").waitFor(); // what the editor leaves out comes back
+    expect(!/protocol|failureThreshold|terminationMessage|requests/.test(await page.locator(".cm-content").innerText()), "defaults are shown that nobody has written");
     await call(page, "POST", "/v1/manifests", pod("store", "db", ", by: another"));
     await write(page, pod("store", "db", ", by: me"));
     const apply = page.getByRole("button", { name: /^Apply Ctrl/ });

@@ -36,6 +36,14 @@ await story(async ({ page, origin, step }) => {
     await picture("events", "pods/default/shop/events");
     await picture("yaml", "pods/default/shop/yaml");
     await picture("logs", "pods/default/shop/logs?c=front,cache");
+    await picture("groups", "pods?group=app", () => page.locator(".row.group").first().waitFor());
+    await picture("logs-around", "logs?pods=app%3Dshop&q=warn&around=3", async () => {
+      await page.locator(".log-row.beside").first().waitFor();
+      await press("Wrap");
+    });
+    await press("Wrap");
+    await picture("nodes", "nodes", () => page.getByRole("row", { name: /^edge-2 far/ }).waitFor());
+    await picture("other-node", "at/edge-2/pods/default/far", () => page.getByRole("note").waitFor());
     await picture("images", "images", () => act(page));
     await picture("objects", "objects", () => page.getByText("shop-settings").first().waitFor());
     await picture("tokens", "tokens", () => act(page));
@@ -46,6 +54,11 @@ await story(async ({ page, origin, step }) => {
       await press("Open");
       await page.locator(".xterm-rows").getByText(/[#$]/).first().waitFor();
       await page.keyboard.type("ls -l /; cat /proc/loadavg; ps\n");
+    });
+    await picture("debug", "pods/default/shop/terminal", async () => {
+      await act(page);
+      await press("Debug…");
+      await page.getByRole("dialog").getByText(/^kubectl debug/).waitFor();
     });
     await picture("apply", "pods", async () => {
       await act(page);

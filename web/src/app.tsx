@@ -126,7 +126,7 @@ function Header() {
       <div class="top-right">
         <LinkState />
         <ActSwitch />
-        <CommandsSwitch />
+        {!through && <CommandsSwitch />}
         <KeyHelp />
         <ThemeSwitch />
         <Who />

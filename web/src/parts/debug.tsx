@@ -52,16 +52,18 @@ export function Debug({ pod, target, onOpen, onClose }: Props) {
       </p>
       <label class="field">
         Image with a shell
-        <input class="mono" list="images-here" spellcheck={false} value={image.value} onInput={(e) => (image.value = e.currentTarget.value)} />
+        <input class="mono grow" list="images-here" spellcheck={false} value={image.value} onInput={(e) => (image.value = e.currentTarget.value)} />
       </label>
       <datalist id="images-here">
         {images.value.map((name) => (
           <option value={name} />
         ))}
       </datalist>
-      <div class="set-up">
-        <pre tabIndex={0}>{debugCommand(pod, wanted)}</pre>
-        <CopyButton text={debugCommand(pod, wanted)} label="" />
+      <div class="commands">
+        <div class="set-up">
+          <pre tabIndex={0}>{debugCommand(pod, wanted)}</pre>
+          <CopyButton text={debugCommand(pod, wanted)} label="" />
+        </div>
       </div>
       {added.value && <p role="status">{wordsFor(there?.status?.state)}</p>}
     </Ask>

@@ -2,6 +2,7 @@
 import type { Pod } from "../api/gen";
 import type { PodObject } from "../api/kube";
 import { objectOf } from "./health";
+import { ordered, plainSpec } from "./plain";
 import { toYaml } from "./yaml";
 
 /** manifestOf returns the manifest of a pod, without the fields that the node has filled in. */
@@ -9,22 +10,8 @@ export const manifestOf = (pod: Pod) => manifestOfPod(objectOf(pod));
 
 export function manifestOfPod(object: PodObject): string {
   const { name, namespace, labels, annotations } = (object.metadata ?? {}) as Record<string, unknown>;
-  const spec = { ...object.spec };
-  for (const field of ["nodeName", "schedulerName", "enableServiceLinks"]) delete spec[field];
-  if (isEmpty(spec["securityContext"])) delete spec["securityContext"];
-  for (const list of ["containers", "initContainers", "ephemeralContainers"] as const) {
-    if (spec[list]) {
-      spec[list] = spec[list].map((container) => {
-        const kept = { ...container } as Record<string, unknown>;
-        if (kept["terminationMessagePath"] === "/dev/termination-log") delete kept["terminationMessagePath"];
-        if (kept["terminationMessagePolicy"] === "File") delete kept["terminationMessagePolicy"];
-        if (isEmpty(kept["resources"])) delete kept["resources"];
-        return kept as unknown as typeof container;
-      });
-    }
-  }
   const metadata = JSON.parse(JSON.stringify({ name, namespace, labels, annotations })) as object;
-  return toYaml({ apiVersion: "v1", kind: "Pod", metadata, spec });
+  return toYaml({ apiVersion: "v1", kind: "Pod", metadata, spec: ordered(plainSpec(object.spec)) });
 }
 
 /** manifestOfObject does the same for other objects. */
@@ -33,8 +20,6 @@ export function manifestOfObject(object: Record<string, unknown>): string {
   const { uid, creationTimestamp, resourceVersion, generation, managedFields, ...metadata } = (rest["metadata"] ?? {}) as Record<string, unknown>;
   return toYaml({ ...rest, metadata });
 }
-
-const isEmpty = (value: unknown) => typeof value === "object" && value !== null && Object.keys(value).length === 0;
 
 /** examples use an image that the node has, so that they work as they are. */
 export function examples(image: string): Array<{ name: string; text: string }> {
