@@ -26,8 +26,10 @@ import (
 	"nodal/test/rig"
 )
 
-// kubectlBinary is built with the parts of a cluster.
-const kubectlBinary = "../../.cache/parts/kubectl"
+// kubectlBinary returns the kubectl that is built with the parts of a cluster, in the version of its control plane.
+func kubectlBinary() string {
+	return filepath.Join("../../.cache/parts", os.Getenv(PlaneEnv), "kubectl")
+}
 
 // alone is a node without a cluster, and kubectl.
 type alone struct {
@@ -55,7 +57,7 @@ func (a *alone) as(role string) *alone {
 }
 
 func (a *alone) command(ctx context.Context, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, kubectlBinary, args...)
+	cmd := exec.CommandContext(ctx, kubectlBinary(), args...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+a.config, "HOME="+a.dir, "KUBE_EDITOR=sed -i s/xl/xs/")
 	return cmd
 }

@@ -1,10 +1,10 @@
 #!/bin/bash
 # Runs the tests of a node in a cluster on the control plane of another minor version: planes.sh 1.35. They are the journey
-# through kubectl, and those in which the API server has a part: joining, rights, certificates, devices and volumes. Then
-# the kubeadm of that version makes a cluster.
+# through kubectl, and those in which the API server has a part: joining, rights, certificates, devices and volumes. The
+# kubectl of that version works on a node without a cluster, too. Then its kubeadm makes a cluster.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-tests='NodeJoins|KubeletJoins|NodeAsks|ClusterIssues|BootstrapToken|CloudController|ClusterAuthorizes|GoDownByKubectl|DevicesOfTheirClaims|ControllerAttaches|Outages'
+tests='NodeJoins|KubeletJoins|NodeAsks|ClusterIssues|BootstrapToken|CloudController|ClusterAuthorizes|GoDownByKubectl|DevicesOfTheirClaims|ControllerAttaches|Outages|NodeAlone|ServersSide'
 # Without this check, a renamed test would drop out unnoticed.
 names=$(sed -n 's/^func \(Test[A-Za-z0-9]*\)(.*/\1/p' test/cluster/*_test.go)
 for word in ${tests//|/ }; do
