@@ -41,7 +41,7 @@ var missing = map[string]string{
 	"ProtectClock":             filter + ", and a pod with CAP_SYS_TIME may be the machine's time service",
 	"ProtectControlGroups":     mounts + "; and the agent makes the pods' cgroups",
 	"ProtectHome":              mounts + "; and a pod may have a path below /home",
-	"ProtectHostname":          filter + "; runc names each sandbox",
+	"ProtectHostname":          filter + "; the runtime names each sandbox",
 	"ProtectKernelLogs":        mounts + "; and the agent and privileged pods watch them",
 	"ProtectKernelModules":     mounts + "; and pods of storage and network load modules",
 	"ProtectKernelTunables":    mounts + "; and runc sets the pods' sysctls",

@@ -107,6 +107,11 @@ func (n *node) remove(name, sandbox string) {
 	must(n.t, err)
 	_, err = n.cri.RemovePodSandbox(n.t.Context(), &runtimeapi.RemovePodSandboxRequest{PodSandboxId: sandbox})
 	must(n.t, err)
+	n.removeCgroups(name)
+}
+
+func (n *node) removeCgroups(name string) {
+	n.t.Helper()
 	for _, tree := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/*"} {
 		left, _ := filepath.Glob(tree + "/kubepods-nodal-runtime/pod" + name) // the pattern is well-formed
 		for _, dir := range left {

@@ -46,7 +46,7 @@ seccomp=$libraries/usr/lib/$triplet/libseccomp.a
 # Everything that can change the result, by content.
 digest() {
   {
-    find . -type f | sort | xargs sha256sum
+    find . -type f ! -name '*_test.go' | sort | xargs sha256sum
     sha256sum <"$libc"
     sha256sum <"$seccomp"
     go version
@@ -57,6 +57,13 @@ digest() {
 }
 
 version() { go list -m -f '{{.Version}}' "$1"; }
+
+# alone compiles a program that needs no library.
+alone() {
+  "$CC" -Os -static -nostdlib -ffreestanding -fno-stack-protector -fno-asynchronous-unwind-tables \
+    -fno-pie -no-pie -s -Wall -Wextra -Werror -Wl,--build-id=none,-z,noseparate-code,-z,noexecstack \
+    -o "$1" "$2"
+}
 
 build() {
   local out=$1 bundle=$2 containerd=github.com/containerd/containerd/v2 runc=github.com/opencontainers/runc
@@ -80,9 +87,8 @@ build() {
   CGO_ENABLED=1 go build -tags $tags,seccomp,netgo,osusergo -o "$out/bin/" \
     -ldflags "$stamp -buildid= -extldflags '-static -Wl,--wrap=seccomp_attr_set $flat'" $runc
   rm "$flat"
-  "$CC" -Os -static -nostdlib -ffreestanding -fno-stack-protector -fno-asynchronous-unwind-tables \
-    -fno-pie -no-pie -s -Wall -Wextra -Werror -Wl,--build-id=none,-z,noseparate-code,-z,noexecstack \
-    -o "$bundle/pause" pause/pause.c
+  alone "$bundle/pause" pause/pause.c
+  alone "$out/bin/hold" hold/hold.c
 
   # Everything above is for GOARCH; pack runs here and now.
   GOARCH=$host CC=gcc CGO_ENABLED=1 go run ./pack "$out" "$bundle" "arch=$arch" "go=$(go env GOVERSION)" \

@@ -38,7 +38,7 @@ func TestTheIndexListsTheFilesOfTheArchive(t *testing.T) {
 		t.Errorf("the archive holds %v, want %v", got, want.Files)
 	}
 	for _, path := range []string{
-		"bin/containerd", "bin/containerd-shim-runc-v2", "bin/runc",
+		"bin/containerd", "bin/containerd-shim-runc-v2", "bin/hold", "bin/runc",
 		"cni/bridge", "cni/host-local", "cni/portmap",
 	} {
 		if !slices.ContainsFunc(want.Files, func(f file) bool { return f.Path == path }) {
