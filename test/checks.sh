@@ -38,6 +38,7 @@ units() {
   # shellcheck disable=SC2086 # they are words
   {
     go test -json -timeout 5m $fast || status=1
+    go test -C host/runtime/bundle -json -timeout 5m ./containerd-shim-runc-v2 ./network || status=1
     go test -json -timeout 5m -run 'TestSeeds$' ./sim -seeds 1000 || status=1
     exit $status
   } | go run ./test/summary -part

@@ -57,6 +57,7 @@ seeds() { CGO_ENABLED=0 nice -n 19 env -u NODAL_TEST_RUN go test -json -timeout 
   # The race detector makes these ten times slower, and the matrix of callers four, so they run without it.
   # shellcheck disable=SC2046
   CGO_ENABLED=0 go test -json -timeout 20m $(grep -E "$single" <<<"$fast") || failed=1
+  CGO_ENABLED=0 go test -C host/runtime/bundle -json -timeout 5m ./containerd-shim-runc-v2 ./network || failed=1
   CGO_ENABLED=0 go test -json -timeout 20m -run Matrix ./server || failed=1
   # shellcheck disable=SC2046
   alone -race $(grep -E "$in_process" <<<"$real") || failed=1

@@ -47,6 +47,16 @@ type ipamRoute struct {
 	Dst string `json:"dst"`
 }
 
+// ownPlugin is the bundle's, which does what bridge and portmap do.
+type ownPlugin struct {
+	Type         string          `json:"type"`
+	Bridge       string          `json:"bridge"`
+	MTU          int             `json:"mtu,omitempty"`
+	IPAM         ipam            `json:"ipam"`
+	Capabilities map[string]bool `json:"capabilities"`
+	Backend      string          `json:"backend"`
+}
+
 type portmapPlugin struct {
 	Type         string          `json:"type"`
 	Capabilities map[string]bool `json:"capabilities"`
@@ -106,20 +116,29 @@ func (p Places) renderConflist(subnets []netip.Prefix, mtu int, ports string) ([
 		}
 		addresses.Routes = append(addresses.Routes, ipamRoute{dst})
 	}
-	list := conflist{Version: cniVersion, Name: p.bridge(), Plugins: []any{
-		bridgePlugin{
-			Type: "bridge", Bridge: p.bridge(), IsGateway: true, Hairpin: true, MTU: mtu, IPAM: addresses,
-		},
-		// snat makes host ports answer on 127.0.0.1 and to the pod itself.
-		portmapPlugin{
-			Type: "portmap", Capabilities: map[string]bool{"portMappings": true}, SNAT: true, Backend: ports,
-		},
-	}}
+	list := conflist{Version: cniVersion, Name: p.bridge(), Plugins: p.renderPlugins(addresses, mtu, ports)}
 	out, err := json.MarshalIndent(list, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("render the pod network: %w", err)
 	}
 	return append(out, '\n'), nil
+}
+
+// renderPlugins lists the bundle's plugin, or those that machines have.
+func (p Places) renderPlugins(addresses ipam, mtu int, ports string) []any {
+	capabilities := map[string]bool{"portMappings": true}
+	if p.Bundled {
+		return []any{ownPlugin{
+			Type: "nodal", Bridge: p.bridge(), MTU: mtu, IPAM: addresses, Capabilities: capabilities, Backend: ports,
+		}}
+	}
+	return []any{
+		bridgePlugin{
+			Type: "bridge", Bridge: p.bridge(), IsGateway: true, Hairpin: true, MTU: mtu, IPAM: addresses,
+		},
+		// snat makes host ports answer on 127.0.0.1 and to the pod itself.
+		portmapPlugin{Type: "portmap", Capabilities: capabilities, SNAT: true, Backend: ports},
+	}
 }
 
 // choice is a choice of an earlier start that pods may be using.

@@ -32,11 +32,17 @@ func TestConflistConnectsBothFamilies(t *testing.T) {
 	subnets := []netip.Prefix{netip.MustParsePrefix("10.90.1.0/24"), netip.MustParsePrefix("fd01:2::/64")}
 	p := testPlaces(t)
 	p.Addresses = "/var/lib/kubelet/runtime/addresses"
+	wantConflist(t, p, subnets, "testdata/dual.conflist")
+	p.Bundled = true
+	wantConflist(t, p, subnets, "testdata/bundled.conflist")
+}
+
+func wantConflist(t *testing.T, p Places, subnets []netip.Prefix, path string) {
+	t.Helper()
 	got, err := p.renderConflist(subnets, 1400, byNftables)
 	if err != nil {
 		t.Fatal(err)
 	}
-	const path = "testdata/dual.conflist"
 	if *update {
 		if err := os.WriteFile(path, got, 0o644); err != nil {
 			t.Fatal(err)

@@ -5,7 +5,7 @@
 //	       --> forwarding  (sysctls of the host)
 //	       --> routed      (a table of nftables: masquerade, and ports that are closed to pods)
 //	       --> guard       (another: pods keep to their own addresses)
-//	       --> conflist    (containerd runs the CNI plugins by it: bridge, host-local, portmap)
+//	       --> conflist    (containerd runs CNI plugins by it: the bundle's one, or bridge, host-local and portmap)
 //	Follow --> lays the guard and the NetworkPolicies (policy) down again when these or pods' labels change
 //	Move   --> other subnets, while no pod is connected
 //	Connect -> lets a pod that the plugins have connected onto the network

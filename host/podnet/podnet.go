@@ -24,6 +24,7 @@ type Places struct {
 	Conflist   string   // the file that describes the network to containerd
 	Addresses  string   // the directory in which the host-local plugin keeps the addresses of pods
 	Plugins    []string // patterns of directories with CNI plugins, best first
+	Bundled    bool     // containerd runs the plugins of the bundle
 	Programs   []string // absolute directories with iptables and nft
 	Namespaces []string // directories below which every network namespace is one of this node
 }

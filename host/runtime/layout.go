@@ -76,6 +76,7 @@ type Places struct {
 	Conflist   string   // the file from which containerd learns of the network
 	Addresses  string   // a directory for the addresses of pods
 	Plugins    []string // patterns of directories with CNI plugins, best first
+	Bundled    bool     // containerd runs the plugins of the bundle
 	Programs   []string // directories with programs of the host
 	Namespaces []string // directories below which every network namespace is one of this node
 }
@@ -86,6 +87,7 @@ func (c Config) Places() Places {
 	return Places{
 		ID: l.id, Conflist: filepath.Join(l.networks(), "10-nodal.conflist"), Addresses: l.addresses(),
 		Plugins:  append([]string{filepath.Join(l.bundles(), "*/cni")}, host.plugins...),
+		Bundled:  len(c.Index) > 0,
 		Programs: host.programs, Namespaces: []string{l.root, l.state},
 	}
 }

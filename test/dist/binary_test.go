@@ -160,7 +160,7 @@ func TestTheBinaryBringsProgramsForItsMachine(t *testing.T) {
 			return err
 		})
 		if err != nil || programs < 6 {
-			t.Errorf("it brings %d programs (%v), want containerd, its shim, runc and three plugins", programs, err)
+			t.Errorf("it brings %d programs (%v), want containerd, its shim, hold, runc and two plugins", programs, err)
 		}
 	})
 }

@@ -65,8 +65,7 @@ var linked = []struct{ dir, tags, packages string }{
 	{".", "bundle,grpcnotrace", "./cmd/kubelet ./cmd/apisync"},
 	{"host/runtime/bundle", "no_systemd,no_rdt,nri_no_wasm,grpcnotrace,urfave_cli_no_docs", "./containerd"},
 	{"host/runtime/bundle", "no_systemd,no_rdt,nri_no_wasm,grpcnotrace,urfave_cli_no_docs,no_grpc", "./containerd-shim-runc-v2"},
-	{"host/runtime/bundle", "", "github.com/containernetworking/plugins/plugins/main/bridge " +
-		"github.com/containernetworking/plugins/plugins/ipam/host-local github.com/containernetworking/plugins/plugins/meta/portmap"},
+	{"host/runtime/bundle", "", "./network github.com/containernetworking/plugins/plugins/meta/portmap"},
 	{"host/runtime/bundle", "seccomp,netgo,osusergo,no_systemd,no_rdt", "github.com/opencontainers/runc"},
 }
 

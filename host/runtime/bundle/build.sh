@@ -77,8 +77,8 @@ build() {
   local tags=no_systemd,no_rdt,nri_no_wasm,grpcnotrace,urfave_cli_no_docs
   CGO_ENABLED=0 go build -tags $tags -ldflags "$stamp" -o "$out/bin/" ./containerd
   CGO_ENABLED=0 go build -tags $tags,no_grpc -ldflags "$stamp" -o "$out/bin/" ./containerd-shim-runc-v2
-  CGO_ENABLED=0 go build -ldflags "$stamp" -o "$out/cni/" \
-    $cni/plugins/{main/bridge,ipam/host-local,meta/portmap} # loopback is in containerd
+  CGO_ENABLED=0 go build -ldflags "$stamp" -o "$out/cni/" $cni/plugins/meta/portmap # loopback is in containerd
+  CGO_ENABLED=0 go build -ldflags "$stamp" -o "$out/cni/nodal" ./network
   # runc enters namespaces before Go starts, in C; its seccomp filters are C too.
   # Its build id would depend on where libseccomp lies.
   local flat=$out/flat.o

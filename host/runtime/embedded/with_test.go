@@ -39,7 +39,7 @@ func TestTheIndexListsTheFilesOfTheArchive(t *testing.T) {
 	}
 	for _, path := range []string{
 		"bin/containerd", "bin/containerd-shim-runc-v2", "bin/hold", "bin/runc",
-		"cni/bridge", "cni/host-local", "cni/portmap",
+		"cni/nodal", "cni/portmap",
 	} {
 		if !slices.ContainsFunc(want.Files, func(f file) bool { return f.Path == path }) {
 			t.Errorf("the index has no %s", path)
