@@ -14,8 +14,8 @@
 //
 // An update puts another program in place, and a unit of its own watches the agent that it starts:
 //
-//	/var/lib/nodal-update/next      ─▶ /usr/local/bin/kubelet ─▶ as before? ─▶ done
-//	/var/lib/nodal-update/kubelet   ◀─ the one before              └▶ no ─▶ put back
+//	kubelet.next      ─▶ /usr/local/bin/kubelet ─▶ as before? ─▶ done
+//	kubelet.previous  ◀─ a copy of it                  └▶ no ─▶ put back
 //
 // kubelet.service and config.yaml, beside this file, are copied byte for byte. A foreign
 // program or unit in those places is never overwritten: another kubelet may run the

@@ -82,14 +82,15 @@ func Uninstall(c Config, purge bool) ([]Step, error) {
 
 func (c Config) back(purge bool) []Step {
 	var steps []Step
+	if c.live() && c.UpdateUnderWay() != nil {
+		steps = append(steps, run{"systemctl", "stop", UpdateUnit}) // it could start the agent again
+	}
 	_, err := os.Lstat(c.path(unitDir, unitName))
 	if installed := err == nil; installed && c.live() {
 		steps = append(steps, run{"systemctl", "stop", unitName})
 	}
-	if c.live() && c.UpdateUnderWay() != nil {
-		steps = append(steps, run{"systemctl", "stop", UpdateUnit})
-	}
 	steps = append(steps, remove{c.path(wantsDir, UpdateUnit)}, remove{c.path(unitDir, UpdateUnit)}, remove{c.path(updates)},
+		remove{c.path(next)}, remove{c.path(Previous)}, remove{c.path(finisher)},
 		remove{c.path(wantsDir, unitName)}, remove{c.path(unitDir, unitName)},
 		removeAlias{c.path(filepath.Dir(Program), Alias), filepath.Base(Program)}, removePages{c.path(manDir), c.Mark})
 	if c.live() {

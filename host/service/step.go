@@ -21,7 +21,7 @@ type Step interface {
 	Do(context.Context) error
 }
 
-var _ = []Step{makeDir{}, copyFile{}, writeFile{}, link{}, alias{}, removeAlias{}, writePages{}, removePages{}, remove{}, run{}}
+var _ = []Step{makeDir{}, copyFile{}, writeFile{}, link{}, place{}, alias{}, removeAlias{}, writePages{}, removePages{}, remove{}, run{}}
 
 type makeDir struct{ path string }
 
@@ -84,7 +84,22 @@ func (s link) Do(context.Context) error {
 	if err := os.Remove(s.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return os.Symlink(s.target, s.path)
+	if err := os.Symlink(s.target, s.path); err != nil {
+		return err
+	}
+	return replace.SyncDir(filepath.Dir(s.path))
+}
+
+// place renames a file into the place of another one. If it is not there, it was renamed before.
+type place struct{ from, to string }
+
+func (s place) String() string { return fmt.Sprintf("put %s in the place of %s", s.from, s.to) }
+
+func (s place) Do(context.Context) error {
+	if err := os.Rename(s.from, s.to); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return replace.SyncDir(filepath.Dir(s.to))
 }
 
 // alias gives a program a second name, unless something else has that name.
@@ -119,8 +134,17 @@ func (s removeAlias) Do(context.Context) error {
 
 type remove struct{ path string }
 
-func (s remove) String() string           { return "remove " + s.path }
-func (s remove) Do(context.Context) error { return os.RemoveAll(s.path) }
+func (s remove) String() string { return "remove " + s.path }
+
+func (s remove) Do(context.Context) error {
+	if err := os.RemoveAll(s.path); err != nil {
+		return err
+	}
+	if err := replace.SyncDir(filepath.Dir(s.path)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
 
 // run is a command and its arguments.
 type run []string

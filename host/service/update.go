@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -15,6 +16,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // The compiler embeds into a variable only; nothing ever writes to it.
@@ -22,16 +25,18 @@ import (
 //go:embed update.service
 var updateUnit []byte
 
+// All programs of an update lie beside the present one: to put one in its place is to rename it, which takes no room on the disk.
 const (
-	updates    = "/var/lib/nodal-update"
 	UpdateUnit = "kubelet-update.service"
 
 	// Previous is the program before an update: the way back.
-	Previous = updates + "/kubelet"
+	Previous = Program + ".previous"
 
-	next     = updates + "/next"   // the program that is to be put in place
-	finisher = updates + "/finish" // the one that the unit runs
+	next     = Program + ".next"   // the program that is to be put in place
+	finisher = Program + ".update" // the one that the unit runs
+	updates  = "/var/lib/nodal-update"
 	record   = updates + "/update.json"
+	lock     = updates + "/lock"
 )
 
 // Stage says how far an update is.
@@ -55,18 +60,40 @@ type Update struct {
 }
 
 // ReadyPod is a pod that was ready before an update.
-type ReadyPod struct{ UID, Namespace, Name string }
+type ReadyPod struct {
+	UID, Namespace, Name string
+	Owner                string // UID of the object that looks after it and makes others in its place; empty if there is none
+}
 
-// BringUpdate copies a new program beside the present one, and returns the copy, which stays as it is when the file is written again.
-func (c Config) BringUpdate(file string) (string, error) {
+// BringUpdate copies a new program beside the present one, and returns the copy, which stays as it is when the file is written
+// again. Only one process at a time can prepare an update: it has to close what keeps the others out.
+func (c Config) BringUpdate(file string) (copied string, prepared io.Closer, err error) {
+	held, err := c.alone()
+	if err != nil {
+		return "", nil, err
+	}
 	if err := c.updatable(file); err != nil {
-		return "", err
+		return "", nil, errors.Join(err, held.Close())
 	}
-	copied := c.path(next)
-	if err := os.MkdirAll(filepath.Dir(copied), 0o700); err != nil {
-		return "", err
+	if err := (copyFile{file, c.path(next)}).Do(context.Background()); err != nil {
+		return "", nil, errors.Join(err, held.Close())
 	}
-	return copied, copyFile{file, copied}.Do(context.Background())
+	return c.path(next), held, nil
+}
+
+// alone keeps other processes from preparing an update until what it returns is closed.
+func (c Config) alone() (io.Closer, error) {
+	if err := os.MkdirAll(c.path(updates), 0o700); err != nil {
+		return nil, err
+	}
+	held, err := os.OpenFile(c.path(lock), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(held.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return nil, errors.Join(fmt.Errorf("another update is being prepared: wait for it (%w)", err), held.Close())
+	}
+	return held, nil
 }
 
 // updatable fails if there is nothing to update, or nothing to update it with.
@@ -83,10 +110,23 @@ func (c Config) updatable(file string) error {
 	if _, err := os.Stat(file); err != nil {
 		return err
 	}
+	if c.sameAs(file) {
+		return fmt.Errorf("%s would judge itself: have the installed program do it, %s self-update %s", file, Program, file)
+	}
 	if err := ours(file); err != nil {
 		return fmt.Errorf("%s is not a program of ours", file)
 	}
 	return nil
+}
+
+// sameAs reports whether the program that updates is the new one.
+func (c Config) sameAs(file string) bool {
+	self, err := os.Stat(c.Program)
+	if err != nil {
+		return false
+	}
+	other, err := os.Stat(file)
+	return err == nil && os.SameFile(self, other)
 }
 
 // UpdateUnderWay fails while an update is neither finished nor taken back.
@@ -97,7 +137,7 @@ func (c Config) UpdateUnderWay() error {
 	return fmt.Errorf("an update is under way: wait for it (systemctl start %s)", UpdateUnit)
 }
 
-// BeginUpdate lists the steps that put the new program in place. The unit is there first: whatever happens then, it
+// BeginUpdate lists the steps up to the start of the unit, which puts the new program in place: whatever happens then, the unit
 // finishes the update or takes it back.
 func (c Config) BeginUpdate(u Update) ([]Step, error) {
 	text, err := json.MarshalIndent(u, "", "  ")
@@ -111,7 +151,6 @@ func (c Config) BeginUpdate(u Update) ([]Step, error) {
 		writeFile{c.path(unitDir, UpdateUnit), updateUnit, false},
 		link{c.path(wantsDir, UpdateUnit), filepath.Join(unitDir, UpdateUnit)},
 		run{"systemctl", "daemon-reload"},
-		copyFile{c.path(next), c.path(Program)},
 		run{"systemctl", "start", UpdateUnit}, // it returns when the update is over
 	}), nil
 }
@@ -124,30 +163,22 @@ func (c Config) onlyLive(steps []Step) []Step {
 	})
 }
 
+// PlaceUpdate is the step that puts the new program in place.
+func (c Config) PlaceUpdate() Step { return place{c.path(next), c.path(Program)} }
+
+// GoBack is the step that puts the previous program in place.
+func (c Config) GoBack() Step { return place{c.path(Previous), c.path(Program)} }
+
 // Restart is the step that has systemd start the program that is in place now.
 func Restart() Step { return run{"systemctl", "restart", unitName} }
 
-// GoBack lists the steps that put the previous program in place.
-func (c Config) GoBack() []Step {
-	return c.onlyLive([]Step{copyFile{c.path(Previous), c.path(Program)}, Restart()})
-}
-
-// EndUpdate lists the steps after an update. The previous program stays: it is the way back by hand.
+// EndUpdate lists the steps after an update. The previous program stays, as the way back by hand. The program of the unit goes
+// last: a unit without it would fail at each boot.
 func (c Config) EndUpdate() []Step {
 	return c.onlyLive([]Step{
 		remove{c.path(wantsDir, UpdateUnit)}, remove{c.path(unitDir, UpdateUnit)}, remove{c.path(next)}, remove{c.path(finisher)},
 		run{"systemctl", "daemon-reload"},
 	})
-}
-
-// UpdateBegan reports whether the new program was put in place.
-func (c Config) UpdateBegan() (bool, error) {
-	placed, err := os.ReadFile(c.path(Program))
-	if err != nil {
-		return false, err
-	}
-	brought, err := os.ReadFile(c.path(next))
-	return bytes.Equal(placed, brought), err
 }
 
 // Update reads the record of the last update.
@@ -180,6 +211,10 @@ func Agent(ctx context.Context) (pid int, present bool, err error) {
 	if pid, err = strconv.Atoi(strings.TrimSpace(string(out))); err != nil || pid == 0 {
 		return 0, false, err
 	}
-	program, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)) // of a file that was replaced it says so
-	return pid, program == Program, err
+	runs, err := os.Stat(fmt.Sprintf("/proc/%d/exe", pid))
+	if err != nil {
+		return 0, false, nil // it has ended
+	}
+	placed, err := os.Stat(Program)
+	return pid, err == nil && os.SameFile(runs, placed), err
 }

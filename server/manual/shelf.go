@@ -105,7 +105,7 @@ func titleOf(name string, text []byte) (string, error) {
 	}
 	for line := range strings.Lines(string(text)) {
 		if title, ok := strings.CutPrefix(line, "# "); ok {
-			return strings.TrimSpace(title), nil
+			return strings.Clone(strings.TrimSpace(title)), nil // the rest of the text is not kept
 		}
 	}
 	return "", fmt.Errorf("%s has no title", name)

@@ -24,6 +24,9 @@ func main() {
 	}
 }
 
+// window is as much as a decoder keeps of what it has unpacked: more than all documents have gains nothing.
+const window = 512 << 10
+
 // pack writes the same bytes for the same documents.
 func pack(file string) error {
 	texts, err := nodal.Documents()
@@ -31,7 +34,8 @@ func pack(file string) error {
 		return err
 	}
 	var packed bytes.Buffer
-	encoder, err := zstd.NewWriter(&packed, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithEncoderConcurrency(1))
+	encoder, err := zstd.NewWriter(&packed, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithEncoderConcurrency(1),
+		zstd.WithWindowSize(window))
 	if err != nil {
 		return err
 	}

@@ -26,9 +26,9 @@ done
 
 here() {
   export NODAL_REQUIRE_ROOT=1 NODAL_PACE=3 NODAL_RIG_BUNDLE=$PWD/host/runtime/embedded
-  go test -json -vet=off -timeout 90m -p 1 -parallel 3 ./test/conformance/... ./test/noderuntime ./test/e2e | go run ./test/summary
+  go test -json -vet=off -timeout 90m -p 1 -parallel 3 ./test/conformance/... ./test/noderuntime ./test/e2e | go run ./test/summary -part
 }
-[[ $part = */* && $part != 1/1 ]] || test/phase.sh "the kubelet's own runtime, here" bash -c "$(declare -f here); here" || status=1
+[[ $part = */* && $part != 1/1 ]] || test/phase.sh "the kubelet's own runtime, here" bash -o pipefail -c "$(declare -f here); here" || status=1
 [ "$part" != here ] || exit $status
 test/phase.sh "cgroup v2, made by the runtime" \
   test/vm/tests.sh --part "$part" --skip "$skip" host/cgroup test/conformance test/noderuntime test/dist:TestOneFile test/e2e || status=1

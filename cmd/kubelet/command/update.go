@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"nodal/agent/config"
@@ -78,10 +79,11 @@ func (u *selfUpdate) begin(ctx context.Context, file string) error {
 	if u.config.Program, err = os.Executable(); err != nil {
 		return fmt.Errorf("find this program: %w", err)
 	}
-	program, err := u.config.BringUpdate(file)
+	program, prepared, err := u.config.BringUpdate(file)
 	if err != nil {
 		return err
 	}
+	defer prepared.Close()
 	plan, err := u.examine(ctx, program)
 	if err != nil {
 		return err
@@ -148,12 +150,16 @@ func versionOf(ctx context.Context, program string) (string, error) {
 	return all.Kubelet, nil
 }
 
-// readyPods lists the pods that are ready.
+// readyPods lists the pods that are ready, and meant to stay so.
 func readyPods(ctx context.Context, socket string) (ready []service.ReadyPod, err error) {
 	pods, err := podsOf(ctx, socket)
 	for _, p := range pods {
-		if isReady(p) {
-			ready = append(ready, service.ReadyPod{UID: string(p.UID), Namespace: p.Namespace, Name: p.Name})
+		if isReady(p) && stays(p) {
+			one := service.ReadyPod{UID: string(p.UID), Namespace: p.Namespace, Name: p.Name}
+			if owner := metav1.GetControllerOf(p); owner != nil {
+				one.Owner = string(owner.UID)
+			}
+			ready = append(ready, one)
 		}
 	}
 	return ready, err
@@ -175,6 +181,11 @@ func podsOf(ctx context.Context, socket string) (pods []*corev1.Pod, err error) 
 		return err
 	})
 	return pods, err
+}
+
+// stays reports whether a pod is meant to run for good. Others may end during an update by themselves.
+func stays(p *corev1.Pod) bool {
+	return p.DeletionTimestamp == nil && (p.Spec.RestartPolicy == "" || p.Spec.RestartPolicy == corev1.RestartPolicyAlways)
 }
 
 func isReady(p *corev1.Pod) bool {

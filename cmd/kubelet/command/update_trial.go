@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"nodal/host/service"
 )
@@ -65,17 +66,21 @@ func (t *trial) lacks(s sight) error {
 	case !s.isNew:
 		return errors.New("another program than the new one runs as the agent")
 	}
-	seen := map[string]*corev1.Pod{}
+	there, ready := map[string]bool{}, map[string]bool{} // by UID of the pod, or of the object that looks after it
 	for _, p := range s.pods {
-		seen[string(p.UID)] = p
+		there[string(p.UID)] = true
+		ready[string(p.UID)] = isReady(p)
+		if owner := metav1.GetControllerOf(p); owner != nil && isReady(p) {
+			ready[string(owner.UID)] = true
+		}
 	}
 	for _, w := range t.wanted {
-		p := seen[w.UID]
-		if p == nil {
-			return fmt.Errorf("pod %s/%s is gone", w.Namespace, w.Name)
-		}
-		if !isReady(p) && p.Status.Phase != corev1.PodSucceeded {
+		switch {
+		case ready[w.UID] || w.Owner != "" && ready[w.Owner]:
+		case there[w.UID]:
 			return fmt.Errorf("pod %s/%s is not ready", w.Namespace, w.Name)
+		default:
+			return fmt.Errorf("pod %s/%s is gone", w.Namespace, w.Name)
 		}
 	}
 	return nil
@@ -97,9 +102,10 @@ func (u *selfUpdate) end(ctx context.Context) error {
 	}
 	if done.Stage == service.GoingBack {
 		fmt.Fprintf(u.Out, "going back to %s: %s\n", done.From, done.Reason)
-		if err := u.take(ctx, u.config.GoBack()); err != nil {
+		if err := u.take(ctx, []service.Step{u.config.GoBack()}); err != nil {
 			return err
 		}
+		u.restart(ctx)
 		done.Stage = service.WentBack
 		if err := u.config.Record(done); err != nil {
 			return err
@@ -108,21 +114,14 @@ func (u *selfUpdate) end(ctx context.Context) error {
 	return u.take(ctx, u.config.EndUpdate())
 }
 
-// try starts the new agent and looks at it until it is as it should be or its time is over. An end of this process in
+// try puts the new program in place, starts it and looks at it until it is as it should be or its time is over. An end of this process in
 // between is no verdict.
 func (u *selfUpdate) try(ctx context.Context, done service.Update) (service.Update, error) {
-	began, err := u.config.UpdateBegan()
-	if err != nil {
+	if err := u.take(ctx, []service.Step{u.config.PlaceUpdate()}); err != nil {
 		return done, err
 	}
-	if !began {
-		done.Stage, done.Reason = service.WentBack, "the update was cut short before it began"
-		return done, nil
-	}
 	t := trial{wanted: done.Pods, deadline: time.Now().Add(done.Within)}
-	if err := u.take(ctx, []service.Step{service.Restart()}); err != nil {
-		fmt.Fprintln(u.Err, err) // systemd goes on to start it
-	}
+	u.restart(ctx)
 	for {
 		s := look(ctx, done.Socket)
 		if ctx.Err() != nil {
@@ -141,6 +140,13 @@ func (u *selfUpdate) try(ctx context.Context, done service.Update) (service.Upda
 		case <-ctx.Done():
 		case <-time.After(glance):
 		}
+	}
+}
+
+// restart has systemd start the program that is in place. If it does not start at once, systemd goes on to try.
+func (u *selfUpdate) restart(ctx context.Context) {
+	if err := u.take(ctx, []service.Step{service.Restart()}); err != nil {
+		fmt.Fprintln(u.Err, err)
 	}
 }
 

@@ -23,7 +23,8 @@ func seen(uid string, ready corev1.ConditionStatus, phase corev1.PodPhase) *core
 
 func TestANewAgentIsJudgedByWhatItBringsBack(t *testing.T) {
 	ready, unready := seen("a", "True", corev1.PodRunning), seen("a", "False", corev1.PodRunning)
-	done := seen("a", "False", corev1.PodSucceeded)
+	replaced := seen("b", "True", corev1.PodRunning)
+	replaced.OwnerReferences = []metav1.OwnerReference{{UID: "set", Controller: new(true)}}
 	for _, x := range []struct {
 		name  string
 		see   func(second int) sight
@@ -31,7 +32,7 @@ func TestANewAgentIsJudgedByWhatItBringsBack(t *testing.T) {
 		why   string
 	}{
 		{"all is as it was", func(int) sight { return sight{agent: 7, isNew: true, pods: []*corev1.Pod{ready}} }, 10, ""},
-		{"the pod has completed meanwhile", func(int) sight { return sight{agent: 7, isNew: true, pods: []*corev1.Pod{done}} }, 10, ""},
+		{"another pod of its set is ready", func(int) sight { return sight{agent: 7, isNew: true, pods: []*corev1.Pod{replaced}} }, 10, ""},
 		{"the pod takes a while", func(s int) sight {
 			if s < 20 {
 				return sight{agent: 7, isNew: true, pods: []*corev1.Pod{unready}}
@@ -52,7 +53,7 @@ func TestANewAgentIsJudgedByWhatItBringsBack(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			start := time.Unix(1000, 0)
-			judge := trial{wanted: []service.ReadyPod{{UID: "a", Namespace: "default", Name: "pod-a"}}, deadline: start.Add(time.Minute)}
+			judge := trial{wanted: []service.ReadyPod{{UID: "a", Namespace: "default", Name: "pod-a", Owner: "set"}}, deadline: start.Add(time.Minute)}
 			for second := 0; second <= 61; second++ {
 				s := x.see(second)
 				s.at = start.Add(time.Duration(second) * time.Second)
@@ -76,5 +77,14 @@ func TestAnUpdateNeedsOneFile(t *testing.T) {
 		if code := runUpdate(args, Console{In: strings.NewReader(""), Out: &out, Err: &failed}); code != 2 || failed.Len() == 0 {
 			t.Errorf("%q: got %d, %s", args, code, failed.String())
 		}
+	}
+}
+
+func TestPodsThatEndByThemselvesAreNotWaitedFor(t *testing.T) {
+	forGood, once, leaving := seen("a", "True", corev1.PodRunning), seen("b", "True", corev1.PodRunning), seen("c", "True", corev1.PodRunning)
+	once.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
+	leaving.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+	if !stays(forGood) || stays(once) || stays(leaving) {
+		t.Errorf("got %t %t %t, want true false false", stays(forGood), stays(once), stays(leaving))
 	}
 }
