@@ -75,6 +75,9 @@ func routes(
 				return nil, err
 			}
 			guarded := a.BeforeBody(m.Terms(), m.Name, handler, forbidden)
+			if p.Verb == http.MethodGet && !m.Stream {
+				guarded = inOnePiece(a, guarded)
+			}
 			table = append(table, route{p.Verb, p.Pattern, m.Right, m.Scope, m.On, guarded})
 		}
 	}
@@ -102,9 +105,24 @@ func kubernetes(all []kube.Route, api []method.Method, a *auth.Authenticator, li
 		}
 		terms.Scope = cmp.Or(k.Scope, terms.Scope)
 		guarded := a.Before(terms, k.Calls, handler, kube.Refuse)
+		if k.Method == http.MethodGet {
+			guarded = inOnePiece(a, guarded)
+		}
 		table = append(table, route{k.Method, k.Pattern, terms.Verb, terms.Scope, method.Full, guarded})
 	}
 	return table
+}
+
+// inOnePiece bounds what a caller keeps in memory of answers that it does not read. Watches have a number of their own.
+func inOnePiece(a *auth.Authenticator, next http.Handler) http.Handler {
+	answer := a.InTurn(wire.Prompt(next))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if on, _ := strconv.ParseBool(r.URL.Query().Get("watch")); on {
+			next.ServeHTTP(w, r)
+			return
+		}
+		answer.ServeHTTP(w, r)
+	})
 }
 
 // debugging reports whether a path is one of upstream's debugging handlers, or leads to one.

@@ -51,6 +51,7 @@ type Authenticator struct {
 	sessions *sessions
 	standing standing
 	streams  *Limiter
+	turns    turns
 
 	failures   *rate.Limiter // of log lines, not of attempts: a token cannot be guessed
 	suppressed atomic.Int64

@@ -22,3 +22,37 @@ func InTime(control *http.ResponseController, write func() error) error {
 func EndInTime(control *http.ResponseController) {
 	_ = control.SetWriteDeadline(time.Now().Add(WriteTimeout))
 }
+
+// mostWrite bounds what is written under one deadline, so that a slow client has time for a large answer.
+const mostWrite = 256 << 10
+
+// Prompt gives up on a client that does not read. It is for answers in one piece.
+func Prompt(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		control := http.NewResponseController(w)
+		defer EndInTime(control)
+		next.ServeHTTP(prompt{w, control}, r)
+	})
+}
+
+type prompt struct {
+	http.ResponseWriter
+	control *http.ResponseController
+}
+
+// Unwrap is for http.ResponseController.
+func (p prompt) Unwrap() http.ResponseWriter { return p.ResponseWriter }
+
+func (p prompt) Write(b []byte) (written int, err error) {
+	for {
+		piece := b[:min(len(b), mostWrite)]
+		err := InTime(p.control, func() error {
+			n, err := p.ResponseWriter.Write(piece)
+			written += n
+			return err
+		})
+		if b = b[len(piece):]; err != nil || len(b) == 0 {
+			return written, err
+		}
+	}
+}
