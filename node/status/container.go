@@ -111,11 +111,13 @@ func (d *deriver) between(run *node.Container, c *corev1.Container) *corev1.Cont
 		return nil
 	}
 	tally := d.slot.Tallies[run.Name]
-	if fault, ok := d.got.FaultOf(run.Name); ok {
+	pause := tally.Pause(run.Ran(), d.site.BackoffMax)
+	pauses := pause > 0 && tally.Restarts <= int32(run.Attempt) && d.life.Crashed(run, c)
+	// A start that has failed is a run that has crashed.
+	if fault, ok := d.got.FaultOf(run.Name); ok && (fault.Reason != node.RunContainerError || !pauses) {
 		return &corev1.ContainerStateWaiting{Reason: fault.Reason, Message: fault.Message}
 	}
-	pause := tally.Pause(run.Ran(), d.site.BackoffMax)
-	if pause == 0 || tally.Restarts > int32(run.Attempt) || !d.life.Crashed(run, c) {
+	if !pauses {
 		return nil
 	}
 	return &corev1.ContainerStateWaiting{

@@ -122,6 +122,9 @@ func TestContainerStatus(t *testing.T) {
 			"waiting ErrImagePull, last terminated 1 Error"},
 		{"a start that failed is told", pod(always, exited("app", 128), said("StartError"), fault("container/app", "RunContainerError", 1)),
 			"waiting RunContainerError, last terminated 128 StartError"},
+		{"a start that failed backs off from the second on",
+			pod(always, exited("app", 128), said("StartError"), fault("container/app", "RunContainerError", 2), tally("app", 0, 1)),
+			"waiting CrashLoopBackOff, last terminated 128 StartError"},
 		{"a start that failed is told before its end is understood", pod(always, unlearnt("app"), fault("container/app", "RunContainerError", 1)),
 			"waiting RunContainerError"},
 		{"a run that vanished is told as such", pod(never, func(s *scene) {

@@ -65,6 +65,9 @@ var specimens = []specimen{
     startupProbe: {exec: {command: [sh, -c, "until [ -e /tmp/on ]; do sleep 0.1; done"]}, periodSeconds: 1, timeoutSeconds: 60}
     readinessProbe: {httpGet: {path: /cgi-bin/away, port: 8080}, periodSeconds: 1, timeoutSeconds: 60}`, ready},
 	{"crash", "  containers:\n  - {name: main, " + busybox + `, command: [sh, -c, "exit 1"]}`, waitsInSandbox("CrashLoopBackOff")},
+	{"unstarted", "  containers:\n  - {name: main, " + busybox + `, command: [/no/such/program]}`, waitsInSandbox("CrashLoopBackOff")},
+	{"keyless", "  containers:\n  - {name: main, " + busybox + ", env: [{name: MODE, valueFrom: {configMapKeyRef: {name: missing, key: mode}}}]}",
+		waitsInSandbox("CreateContainerConfigError")},
 	{"done", "  restartPolicy: Never\n  containers:\n  - {name: main, " + busybox + `, command: ["true"]}`, ended},
 	{"failed", "  restartPolicy: OnFailure\n  activeDeadlineSeconds: 600\n  containers:\n  - {name: main, " + busybox +
 		`, command: [sh, -c, "echo bye > /dev/termination-log; exit 0"]}` + "\n  - {name: other, " + busybox + `, command: ["true"]}`, ended},

@@ -191,7 +191,7 @@ var varying = []string{
 	"configz.kubeletconfig.logging.verbosity", "*.hostIPs[1].ip", "*.podIPs[1].ip", // of a machine with addresses of both families
 	// A pod that ends at once: upstream may not have read its limits, and containerd may hear of the end before it hears why.
 	"Pod swollen.*resources.limits.memory", "Pod swollen.*.terminated.reason",
-	"Pod unwell.*", "Pod crash.*.restartCount", "Pod unmounted.podIP*", "Pod misnamed.podIP*", "*[PodReadyToStartContainers].status",
+	"Pod unwell.*", "Pod crash.*.restartCount", "Pod unstarted.*.restartCount", "Pod unmounted.podIP*", "Pod misnamed.podIP*", "*[PodReadyToStartContainers].status",
 	"/stats/summary.*usageNanoCores", "/stats/summary.pods*.network.*", "/stats/summary.pods*.volume*", "/stats/summary.pods*.process_stats.*",
 }
 

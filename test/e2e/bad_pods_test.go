@@ -101,7 +101,7 @@ func (n *node) restarted(pod string, times int32) {
 // TestBadPodsHarmNoOthers runs pods that must fail beside one that works.
 func TestBadPodsHarmNoOthers(t *testing.T) {
 	claim.Shows(t, "Restarts and faults",
-		"a missing command ends with StartError, 128: its container waits with RunContainerError, or has failed if its policy forbids restarts",
+		"a missing command ends with StartError, 128: its container waits with RunContainerError and then CrashLoopBackOff, or has failed if its policy forbids restarts",
 		"an environment that is too large for the kernel makes its container crash, with the kernel's message",
 		"an image whose user does not exist keeps its container in CreateContainerError, or in CreateContainerConfigError with runAsNonRoot",
 		"a probe whose named port does not exist makes an Unhealthy event and restarts nothing; an invalid port is refused",
