@@ -112,7 +112,7 @@ func (p *pods) apply(ctx context.Context, s sides) error {
 		want = want.DeepCopy()
 		want.Spec.EphemeralContainers = nil
 	}
-	manifest := manifestOf(want)
+	manifest := manifestOf(want, known)
 	if err := errors.Join(p.markPlaced(ctx, manifest, known), p.bringClaims(ctx, manifest, want, known)); err != nil {
 		return cmp.Or(p.explain(ctx, want, s.have, err), err)
 	}

@@ -4,35 +4,60 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"google.golang.org/protobuf/types/known/structpb"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/cluster/retry"
 	"nodal/node"
 )
 
-// claimsOf returns the claims that a pod names. The node itself makes those of generic ephemeral volumes.
-func claimsOf(pod *corev1.Pod) []node.ObjectRef {
-	var refs []node.ObjectRef
-	for _, v := range pod.Spec.Volumes {
-		if v.PersistentVolumeClaim != nil {
-			refs = append(refs, node.ObjectRef{
-				Kind: node.PersistentVolumeClaim, Namespace: pod.Namespace, Name: v.PersistentVolumeClaim.ClaimName,
-			})
+// claimsOf returns the claims that a pod uses, each with the UID of the pod that has to own it; "" for any.
+func claimsOf(pod *corev1.Pod) map[node.ObjectRef]types.UID {
+	refs := map[node.ObjectRef]types.UID{}
+	for i := range pod.Spec.Volumes {
+		v := &pod.Spec.Volumes[i]
+		name, ok := node.ClaimName(pod, v)
+		if !ok {
+			continue
+		}
+		ref := node.ObjectRef{Kind: node.PersistentVolumeClaim, Namespace: pod.Namespace, Name: name}
+		if v.Ephemeral != nil {
+			refs[ref] = pod.UID
+		} else if _, owned := refs[ref]; !owned {
+			refs[ref] = ""
 		}
 	}
 	return refs
 }
 
+// bringOwned has a pod mount the claims that the cluster has made for its ephemeral volumes. The node would make claims of
+// its own for them, and so it has for a pod that an earlier version has posted: known keeps those.
+func bringOwned(pod, known *corev1.Pod) {
+	for i := range pod.Spec.Volumes {
+		v := &pod.Spec.Volumes[i]
+		if v.Ephemeral == nil || known != nil && hasOwn(known, v.Name) {
+			continue
+		}
+		name, _ := node.ClaimName(pod, v)
+		v.VolumeSource = corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name}}
+	}
+}
+
+func hasOwn(pod *corev1.Pod, volume string) bool {
+	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == volume && v.Ephemeral != nil })
+}
+
 // keepClaim brings a claim to the node, with the volume that the cluster has bound it to and once that is attached. Nodes
 // may read both but watch neither. Once bound, the two stay together. The volume may grow.
-func (o *objects) keepClaim(ctx context.Context, ref node.ObjectRef) {
+func (o *objects) keepClaim(ctx context.Context, ref node.ObjectRef, owner types.UID) {
 	attachment, held := &attachment{}, (*corev1.PersistentVolume)(nil)
 	defer o.attachments.unwant(attachment)
 	retry.Until(ctx, o.log, ref.String()+": cannot put it on the node yet", retry.Most, func(ctx context.Context) error {
-		claim, volume, err := o.cluster.claim(ctx, ref.Namespace, ref.Name)
+		claim, volume, err := o.cluster.claim(ctx, ref, owner)
 		if err == nil {
 			o.need(ref, neededFor(volume))
 			err = o.markPlaced(ctx, volume)
@@ -54,10 +79,13 @@ func (o *objects) keepClaim(ctx context.Context, ref node.ObjectRef) {
 }
 
 // claim reads a claim and its volume.
-func (c *cluster) claim(ctx context.Context, namespace, name string) (*corev1.PersistentVolumeClaim, *corev1.PersistentVolume, error) {
+func (c *cluster) claim(ctx context.Context, ref node.ObjectRef, owner types.UID) (*corev1.PersistentVolumeClaim, *corev1.PersistentVolume, error) {
 	claim, volume := &corev1.PersistentVolumeClaim{}, &corev1.PersistentVolume{}
-	if err := c.core.Get().Namespace(namespace).Resource("persistentvolumeclaims").Name(name).Do(ctx).Into(claim); err != nil {
+	if err := c.core.Get().Namespace(ref.Namespace).Resource("persistentvolumeclaims").Name(ref.Name).Do(ctx).Into(claim); err != nil {
 		return nil, nil, fmt.Errorf("failed to fetch PVC from API server: %w", err)
+	}
+	if by := metav1.GetControllerOfNoCopy(claim); owner != "" && (by == nil || by.UID != owner) {
+		return nil, nil, fmt.Errorf("PVC %s/%s was not created for the pod (pod is not owner)", ref.Namespace, ref.Name)
 	}
 	if claim.Spec.VolumeName == "" || claim.Status.Phase != corev1.ClaimBound {
 		return nil, nil, errors.New("PVC is not bound")
@@ -65,7 +93,7 @@ func (c *cluster) claim(ctx context.Context, namespace, name string) (*corev1.Pe
 	if err := c.core.Get().Resource("persistentvolumes").Name(claim.Spec.VolumeName).Do(ctx).Into(volume); err != nil {
 		return nil, nil, fmt.Errorf("read PersistentVolume %s: %w", claim.Spec.VolumeName, err)
 	}
-	if by := volume.Spec.ClaimRef; by == nil || by.Namespace != namespace || by.Name != name || by.UID != claim.UID {
+	if by := volume.Spec.ClaimRef; by == nil || by.Namespace != ref.Namespace || by.Name != ref.Name || by.UID != claim.UID {
 		return nil, nil, fmt.Errorf("PersistentVolume %s is not bound to the claim", volume.Name)
 	}
 	return claim, volume, nil

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/node"
 )
@@ -82,14 +83,21 @@ func TestAVolumeIsThatOfItsClaimAlone(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*corev1.PersistentVolumeClaim, *corev1.PersistentVolume)
+		owner  types.UID
 		bound  bool
 	}{
-		{"both name the other", func(*corev1.PersistentVolumeClaim, *corev1.PersistentVolume) {}, true},
+		{"both name the other", func(*corev1.PersistentVolumeClaim, *corev1.PersistentVolume) {}, "", true},
+		{"a pod owns the claim", func(c *corev1.PersistentVolumeClaim, _ *corev1.PersistentVolume) {
+			c.OwnerReferences = []metav1.OwnerReference{{Kind: "Pod", UID: "u1", Controller: new(true)}}
+		}, "u1", true},
+		{"another pod owns it", func(c *corev1.PersistentVolumeClaim, _ *corev1.PersistentVolume) {
+			c.OwnerReferences = []metav1.OwnerReference{{Kind: "Pod", UID: "u2", Controller: new(true)}}
+		}, "u1", false},
 		{"the claim is not bound yet", func(c *corev1.PersistentVolumeClaim, _ *corev1.PersistentVolume) {
 			c.Status.Phase = corev1.ClaimPending
-		}, false},
-		{"the volume names none", func(_ *corev1.PersistentVolumeClaim, v *corev1.PersistentVolume) { v.Spec.ClaimRef = nil }, false},
-		{"the volume names a claim of that name that is gone", func(_ *corev1.PersistentVolumeClaim, v *corev1.PersistentVolume) { v.Spec.ClaimRef.UID = "old" }, false},
+		}, "", false},
+		{"the volume names none", func(_ *corev1.PersistentVolumeClaim, v *corev1.PersistentVolume) { v.Spec.ClaimRef = nil }, "", false},
+		{"the volume names a claim of that name that is gone", func(_ *corev1.PersistentVolumeClaim, v *corev1.PersistentVolume) { v.Spec.ClaimRef.UID = "old" }, "", false},
 	} {
 		claim := &corev1.PersistentVolumeClaim{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"}}
 		claim.Namespace, claim.Name, claim.UID, claim.Spec.VolumeName, claim.Status.Phase = "default", "data", "c1", "pv", corev1.ClaimBound
@@ -102,8 +110,33 @@ func TestAVolumeIsThatOfItsClaimAlone(t *testing.T) {
 			}
 			return http.StatusOK, volume, nil
 		})
-		if _, _, err := server.dial(t).claim(t.Context(), "default", "data"); (err == nil) != c.bound {
+		ref := node.ObjectRef{Kind: node.PersistentVolumeClaim, Namespace: "default", Name: "data"}
+		if _, _, err := server.dial(t).claim(t.Context(), ref, c.owner); (err == nil) != c.bound {
 			t.Errorf("%s: got %v", c.name, err)
 		}
+	}
+}
+
+func TestAPodMountsTheClaimsThatTheClusterMadeForIt(t *testing.T) {
+	pod := object("u1")
+	pod.Spec.Volumes = []corev1.Volume{
+		{Name: "own", VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}}},
+		{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}},
+	}
+	claim := func(name string) node.ObjectRef {
+		return node.ObjectRef{Kind: node.PersistentVolumeClaim, Namespace: pod.Namespace, Name: name}
+	}
+	if got := claimsOf(pod); len(got) != 2 || got[claim(pod.Name+"-own")] != "u1" || got[claim("data")] != "" {
+		t.Errorf("it uses %v", got)
+	}
+	sent := manifestOf(pod, nil)
+	if own := sent.Spec.Volumes[0]; own.Ephemeral != nil || own.PersistentVolumeClaim == nil || own.PersistentVolumeClaim.ClaimName != pod.Name+"-own" {
+		t.Errorf("the node is told of %v", own)
+	}
+	if again := manifestOf(pod, sent); again.Spec.Volumes[0].Ephemeral != nil {
+		t.Error("the volume is another one the second time")
+	}
+	if earlier := manifestOf(pod, pod); earlier.Spec.Volumes[0].Ephemeral == nil {
+		t.Error("a pod that runs with a claim of the node's own loses it")
 	}
 }

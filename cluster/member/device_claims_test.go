@@ -74,7 +74,7 @@ func TestAPodKeepsTheClaimsThatItCameWith(t *testing.T) {
 	want.Annotations = map[string]string{node.AnnotationClaims: "its author's"}
 	metav1.SetMetaDataAnnotation(&there.ObjectMeta, node.AnnotationClaims, "[]")
 	for name, have := range map[string]*corev1.Pod{"": nil, "[]": there} {
-		manifest := manifestOf(want)
+		manifest := manifestOf(want, nil)
 		if err := (&pods{}).bringClaims(t.Context(), manifest, want, have); err != nil {
 			t.Fatal(err)
 		}

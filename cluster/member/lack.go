@@ -195,7 +195,7 @@ func untouched(s *corev1.PodStatus) bool {
 // awaiting returns the status of a pod that the node would run if it did not lack something. It is the one that the
 // node would show itself.
 func awaiting(want *corev1.Pod, addresses []string, lack *node.Failure, now time.Time) corev1.PodStatus {
-	object := manifestOf(want)
+	object := manifestOf(want, nil)
 	slot := node.NewSlot(&node.Pod{Object: object, Accepted: now.Truncate(time.Second)})
 	object.Status = status.Of(node.Site{HostIPs: addresses}, slot, nil)
 	object.Status.Reason, object.Status.Message = lack.Reason, lack.Error()

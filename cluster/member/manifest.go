@@ -16,8 +16,8 @@ import (
 // annotationGeneration is the cluster's generation of a pod on the node.
 const annotationGeneration = "nodal.node/generation"
 
-// manifestOf returns the manifest by which the node runs a pod of the cluster.
-func manifestOf(want *corev1.Pod) *corev1.Pod {
+// manifestOf returns the manifest by which the node runs a pod of the cluster. known is the one that it has, or nil.
+func manifestOf(want, known *corev1.Pod) *corev1.Pod {
 	pod := &corev1.Pod{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: metav1.ObjectMeta{
@@ -31,12 +31,13 @@ func manifestOf(want *corev1.Pod) *corev1.Pod {
 	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, annotationGeneration, strconv.FormatInt(want.Generation, 10))
 	bringTokens(pod)
 	bringServices(pod)
+	bringOwned(pod, known)
 	return pod
 }
 
 // fingerprint identifies a manifest, so that the node does not get the same one twice.
 func fingerprint(want *corev1.Pod) string {
-	text, err := json.Marshal(manifestOf(want))
+	text, err := json.Marshal(manifestOf(want, nil))
 	if err != nil {
 		return "" // apply refuses it
 	}

@@ -70,8 +70,8 @@ func (o *objects) uses(want *corev1.Pod) map[node.ObjectRef]keeper {
 	for ref, t := range tokensOf(want) {
 		found[ref] = func(ctx context.Context) { o.keepFresh(ctx, t) }
 	}
-	for _, ref := range claimsOf(want) {
-		found[ref] = func(ctx context.Context) { o.keepClaim(ctx, ref) }
+	for ref, owner := range claimsOf(want) {
+		found[ref] = func(ctx context.Context) { o.keepClaim(ctx, ref, owner) }
 		if u := o.used[ref]; u != nil {
 			for _, need := range u.needs {
 				follow(need)

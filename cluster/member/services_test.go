@@ -56,7 +56,7 @@ func TestServicesComeBeforeWhatThePodSays(t *testing.T) {
 			pod.Spec.EnableServiceLinks = c.links
 			pod.Spec.InitContainers = []corev1.Container{{Name: "init"}}
 			pod.Spec.Containers = []corev1.Container{{Name: "main", EnvFrom: []corev1.EnvFromSource{own}}}
-			sent := manifestOf(pod)
+			sent := manifestOf(pod, nil)
 			if sent.Spec.EnableServiceLinks != nil {
 				t.Error("the node is asked for what it does not know")
 			}

@@ -84,7 +84,7 @@ func pause(ctx context.Context, d time.Duration) {
 func (o *objects) carrySize(
 	ctx context.Context, ref node.ObjectRef, held *corev1.PersistentVolume,
 ) (*corev1.PersistentVolume, error) {
-	claim, volume, err := o.cluster.claim(ctx, ref.Namespace, ref.Name)
+	claim, volume, err := o.cluster.claim(ctx, ref, "")
 	if err != nil {
 		return held, err
 	}

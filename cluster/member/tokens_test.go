@@ -34,7 +34,7 @@ func TestTokensAreSecretsToTheNode(t *testing.T) {
 	if len(tokens) != 2 {
 		t.Fatalf("got %d tokens, want one for each audience", len(tokens))
 	}
-	sent := manifestOf(pod)
+	sent := manifestOf(pod, nil)
 	for i, path := range []string{"token", "vault/token", "again"} {
 		source := sent.Spec.Volumes[1].Projected.Sources[i]
 		if source.ServiceAccountToken != nil || source.Secret == nil || source.Secret.Items[0].Path != path {

@@ -130,6 +130,9 @@ func (s *swap) begin(suffix string) (names []string) {
 		s.eventually(name+" ready", func() bool { p := s.pod(name); return p != nil && ready(p) })
 	}
 	s.read("volumes-"+suffix, "for d in disk part memory claimed; do echo "+suffix+" > /$d/mine; done")
+	if calls, err := os.ReadFile(filepath.Join(s.disks, "calls")); err != nil || !strings.Contains(string(calls), "NodePublishVolume vol-owning-"+suffix+"-disk") {
+		s.t.Fatalf("the driver was not asked for the volume of pod owning-%s: %v\n%s", suffix, err, calls)
+	}
 	for _, name := range []string{"driven-", "inlined-", "owning-"} {
 		s.read(name+suffix, "echo "+suffix+" >> /disk/mine")
 	}

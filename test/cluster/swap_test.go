@@ -35,6 +35,7 @@ type swap struct {
 	peer  *process.Process
 
 	gadgets  string // the directory of the plugin of devices
+	disks    string // that of the CSI driver
 	policies static
 }
 
@@ -45,9 +46,9 @@ func newSwap(t *testing.T) *swap {
 	p, rt, files := startPlane(t), rig.Containerd(t), t.TempDir()
 	sweepLinks(t, rt.Dir)
 	share(t, filepath.Join(rt.Dir, "node", "root"))
-	s := &swap{rt: rt, files: files, host: t.TempDir(), gadgets: t.TempDir(), policies: staticPolicies()}
+	s := &swap{rt: rt, files: files, host: t.TempDir(), gadgets: t.TempDir(), disks: t.TempDir(), policies: staticPolicies()}
 	plugIn(t, filepath.Join(rt.Dir, "node", "root"), s.gadgets)
-	drive(t, filepath.Join(rt.Dir, "node", "root"), t.TempDir())
+	drive(t, filepath.Join(rt.Dir, "node", "root"), s.disks)
 	// localhost always resolves: upstream's kubelet needs that.
 	s.world = &world{plane: p, node: daemon.Start(t, rt, slices.Concat([]string{
 		"--kubeconfig", p.kubeconfig(controlplane.Local), "--hostname-override", "localhost",
