@@ -38,6 +38,8 @@ const (
 	Job                   ObjectKind = "Job"
 	DaemonSet             ObjectKind = "DaemonSet"
 	ControllerRevision    ObjectKind = "ControllerRevision"
+	StatefulSet           ObjectKind = "StatefulSet"
+	CronJob               ObjectKind = "CronJob"
 )
 
 // Value is the Kubernetes object that an Object holds.
@@ -112,6 +114,12 @@ var kinds = []Kind{
 	}, {
 		Name: ControllerRevision, Version: "apps/v1", Plural: "controllerrevisions", Namespaced: true, Record: "ControllerRevision",
 		New: func() Value { return new(appsv1.ControllerRevision) }, Fixed: []string{"data"}, Part: true,
+	}, {
+		Name: StatefulSet, Version: "apps/v1", Plural: "statefulsets", Short: "sts", Namespaced: true, Record: "StatefulSet",
+		New: func() Value { return new(appsv1.StatefulSet) }, Workload: true,
+	}, {
+		Name: CronJob, Version: "batch/v1", Plural: "cronjobs", Short: "cj", Namespaced: true, Record: "CronJob",
+		New: func() Value { return new(batchv1.CronJob) }, Workload: true,
 	},
 }
 

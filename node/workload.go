@@ -1,7 +1,11 @@
 package node
 
 import (
+	"fmt"
 	"reflect"
+	"slices"
+	"strconv"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -35,6 +39,10 @@ func (o *Object) Template() *corev1.PodTemplateSpec {
 		return &v.Spec.Template
 	case *appsv1.DaemonSet:
 		return &v.Spec.Template
+	case *appsv1.StatefulSet:
+		return &v.Spec.Template
+	case *batchv1.CronJob:
+		return &v.Spec.JobTemplate.Spec.Template
 	}
 	return nil
 }
@@ -44,7 +52,46 @@ func (o *Object) Copy() *corev1.Pod {
 	template := o.Template().DeepCopy()
 	pod := &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
 	pod.Namespace = o.Meta().Namespace
+	if set, ok := o.Value.(*appsv1.StatefulSet); ok {
+		UseClaims(&pod.Spec, set, 0)
+	}
 	return pod
+}
+
+// SetClaim names the claim that a set makes from one of its templates for the pod of a number.
+func SetClaim(set *appsv1.StatefulSet, template, n int) string {
+	return fmt.Sprintf("%s-%s-%d", set.Spec.VolumeClaimTemplates[template].Name, set.Name, n)
+}
+
+// UseClaims has the pod of a number use the claims of its set as volumes.
+func UseClaims(spec *corev1.PodSpec, set *appsv1.StatefulSet, n int) {
+	for i := range set.Spec.VolumeClaimTemplates {
+		name := set.Spec.VolumeClaimTemplates[i].Name
+		claim := &corev1.PersistentVolumeClaimVolumeSource{ClaimName: SetClaim(set, i, n)}
+		spec.Volumes = append(slices.DeleteFunc(spec.Volumes, func(v corev1.Volume) bool { return v.Name == name }),
+			corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: claim}})
+	}
+}
+
+// SetClaims reports whether a set has made a claim: by its name and its labels, as Kubernetes does.
+func SetClaims(set *appsv1.StatefulSet, claim *corev1.PersistentVolumeClaim) bool {
+	for key, value := range set.Spec.Selector.MatchLabels {
+		if claim.Labels[key] != value {
+			return false
+		}
+	}
+	return claim.Namespace == set.Namespace && slices.ContainsFunc(set.Spec.VolumeClaimTemplates, func(t corev1.PersistentVolumeClaim) bool {
+		return NumberIn(t.Name+"-"+set.Name, claim.Name) >= 0
+	})
+}
+
+// NumberIn returns the number that stands after a base and a dash in a name; -1 if none does.
+func NumberIn(base, name string) int {
+	text, found := strings.CutPrefix(name, base+"-")
+	if n, err := strconv.Atoi(text); found && err == nil && n >= 0 && strconv.Itoa(n) == text {
+		return n
+	}
+	return -1
 }
 
 // Status returns a pointer to the status of an object, and nil where its kind has none.

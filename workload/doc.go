@@ -1,5 +1,5 @@
-// Package workload runs the workloads of a node without a cluster: Deployments, ReplicaSets, DaemonSets and Jobs. It is a client of the
-// node API like any other, with an identity of its own.
+// Package workload runs the workloads of a node without a cluster: Deployments, ReplicaSets, DaemonSets,
+// StatefulSets, Jobs and CronJobs. It is a client of the node API like any other, with an identity of its own.
 //
 //	watches ──▶ bell ──▶ look (lists) ──▶ decide.Next ──▶ act (calls) ──▶ watches
 //

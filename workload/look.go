@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"time"
 
 	"google.golang.org/protobuf/types/known/structpb"
 	appsv1 "k8s.io/api/apps/v1"
@@ -20,7 +21,7 @@ import (
 
 // look reads the workloads of the node, and then its pods if there are any: a pod that a workload has made cannot be missing.
 func (r *Runner) look(ctx context.Context) (decide.World, error) {
-	w := decide.World{Now: r.Clock(), Trouble: map[types.UID]string{}, Taken: map[types.NamespacedName]bool{}}
+	w := decide.World{Now: r.Clock(), Zone: time.LoadLocation, Trouble: map[types.UID]string{}, Taken: map[types.NamespacedName]bool{}}
 	if err := r.lookAtObjects(ctx, &w); err != nil || w.Empty() {
 		clear(r.trouble)
 		return w, err
@@ -55,25 +56,46 @@ func (r *Runner) recall(w *decide.World) {
 }
 
 func (r *Runner) lookAtObjects(ctx context.Context, w *decide.World) (err error) {
-	if w.Deployments, err = list[appsv1.Deployment](ctx, r, node.Deployment); err != nil {
+	if w.Deployments, err = list[*appsv1.Deployment](ctx, r, node.Deployment); err != nil {
 		return err
 	}
-	if w.ReplicaSets, err = list[appsv1.ReplicaSet](ctx, r, node.ReplicaSet); err != nil {
+	if w.ReplicaSets, err = list[*appsv1.ReplicaSet](ctx, r, node.ReplicaSet); err != nil {
 		return err
 	}
-	if w.Jobs, err = list[batchv1.Job](ctx, r, node.Job); err != nil {
+	if w.Jobs, err = list[*batchv1.Job](ctx, r, node.Job); err != nil {
 		return err
 	}
-	return r.lookAtDaemons(ctx, w)
+	if w.CronJobs, err = list[*batchv1.CronJob](ctx, r, node.CronJob); err != nil {
+		return err
+	}
+	return r.lookAtSets(ctx, w)
 }
 
-// lookAtDaemons reads the DaemonSets, and what these depend on if there are any.
-func (r *Runner) lookAtDaemons(ctx context.Context, w *decide.World) (err error) {
-	if w.DaemonSets, err = list[appsv1.DaemonSet](ctx, r, node.DaemonSet); err != nil || len(w.DaemonSets) == 0 {
+// lookAtSets reads DaemonSets and StatefulSets, and what belongs to them.
+func (r *Runner) lookAtSets(ctx context.Context, w *decide.World) (err error) {
+	if w.DaemonSets, err = list[*appsv1.DaemonSet](ctx, r, node.DaemonSet); err != nil {
 		return err
 	}
-	if w.Revisions, err = list[appsv1.ControllerRevision](ctx, r, node.ControllerRevision); err != nil {
+	if w.StatefulSets, err = list[*appsv1.StatefulSet](ctx, r, node.StatefulSet); err != nil {
 		return err
+	}
+	if len(w.StatefulSets) > 0 {
+		if w.Claims, err = list[*corev1.PersistentVolumeClaim](ctx, r, node.PersistentVolumeClaim); err != nil {
+			return err
+		}
+	}
+	if len(w.DaemonSets)+len(w.StatefulSets) > 0 {
+		if w.Revisions, err = list[*appsv1.ControllerRevision](ctx, r, node.ControllerRevision); err != nil {
+			return err
+		}
+	}
+	return r.lookAtNode(ctx, w)
+}
+
+// lookAtNode reads what DaemonSets depend on, if there are any.
+func (r *Runner) lookAtNode(ctx context.Context, w *decide.World) (err error) {
+	if len(w.DaemonSets) == 0 {
+		return nil
 	}
 	found, err := r.node.GetNode(ctx, &nodev1.GetNodeRequest{})
 	if err != nil {
@@ -94,25 +116,32 @@ func kept(value any, m *nodev1.Object) {
 	}
 }
 
+// list returns the objects of a kind.
+func list[T node.Value](ctx context.Context, r *Runner, of node.ObjectKind) ([]T, error) {
+	all, err := r.list(ctx, of)
+	values := make([]T, len(all))
+	for i := range all {
+		values[i] = all[i].(T)
+	}
+	return values, err
+}
+
 // list returns the objects of a kind, each with its kind and with the revision of its last change.
-func list[T any, P interface {
-	*T
-	node.Value
-}](ctx context.Context, r *Runner, of node.ObjectKind) (all []*T, err error) {
+func (r *Runner) list(ctx context.Context, of node.ObjectKind) (all []node.Value, err error) {
 	kind, _ := node.KindNamed(string(of))
 	answer, err := r.objects.ListObjects(ctx, &nodev1.ListObjectsRequest{Kind: kind.Plural})
 	if err != nil {
 		return nil, fmt.Errorf("list the %s: %w", kind.Plural, err)
 	}
 	for _, m := range answer.GetObjects() {
-		value := P(new(T))
+		value := kind.New()
 		if err := read(m.GetObject(), value); err != nil {
 			return nil, fmt.Errorf("%s %s/%s: %w", of, m.GetNamespace(), m.GetName(), err)
 		}
 		value.GetObjectKind().SetGroupVersionKind(kind.GroupVersionKind())
 		value.SetResourceVersion(fmt.Sprint(m.GetRevision()))
 		kept(value, m)
-		all = append(all, (*T)(value))
+		all = append(all, value)
 	}
 	return all, nil
 }

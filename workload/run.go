@@ -167,7 +167,7 @@ func (r *Runner) watchNode(ctx context.Context, each func()) error {
 // kinds lists the kinds of workloads and of their parts.
 func kinds() (names []string) {
 	for _, k := range node.Kinds() {
-		if k.Workload || k.Part {
+		if k.Workload || k.Part || k.Name == node.PersistentVolumeClaim { // which StatefulSets make
 			names = append(names, k.Plural)
 		}
 	}

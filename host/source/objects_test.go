@@ -84,6 +84,8 @@ func TestEveryKindOfTheNodeMayStandInAFile(t *testing.T) {
 		node.ReplicaSet:            always,
 		node.Deployment:            always,
 		node.DaemonSet:             always,
+		node.StatefulSet:           always,
+		node.CronJob:               "spec: {schedule: '@daily', jobTemplate: {spec: {" + fmt.Sprintf(pods, "Never") + "}}}",
 		node.Job:                   "spec: {" + fmt.Sprintf(pods, "Never") + "}",
 		node.PersistentVolume:      "spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce], hostPath: {path: /srv}}",
 		node.PersistentVolumeClaim: "spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}, volumeName: x}",

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -98,6 +99,9 @@ func (in Intake) endWorkload(tx *store.Tx, old *node.Object, how metav1.Deletion
 			return err
 		}
 	}
+	if err := in.endClaims(tx, old, now); err != nil {
+		return err
+	}
 	in.Source = node.SourceAPI // over which its pods came, wherever the workload did
 	for _, p := range pods {
 		if err := in.deleteOne(tx, DeleteRequest{Key: p.Key(), UID: p.UID()}, "deleted", now); err != nil {
@@ -112,6 +116,30 @@ func (in Intake) endWorkload(tx *store.Tx, old *node.Object, how metav1.Deletion
 		marked := ending(old, now)
 		marked.Meta().Finalizers = []string{metav1.FinalizerDeleteDependents}
 		tx.PutObject(marked)
+	}
+	return nil
+}
+
+// endClaims has the claims of a StatefulSet go with it, if it says so. Those that pods use go when these are gone.
+func (in Intake) endClaims(tx *store.Tx, old *node.Object, now time.Time) error {
+	set := node.As[*appsv1.StatefulSet](old)
+	if set == nil || set.Spec.PersistentVolumeClaimRetentionPolicy == nil ||
+		set.Spec.PersistentVolumeClaimRetentionPolicy.WhenDeleted != appsv1.DeletePersistentVolumeClaimRetentionPolicyType {
+		return nil
+	}
+	in.Source = node.SourceAPI
+	ended := false
+	for _, o := range tx.Objects(node.PersistentVolumeClaim) {
+		if !node.SetClaims(set, o.Claim()) {
+			continue
+		}
+		if _, err := in.endObject(tx, o.Ref(), "", now); err != nil {
+			return err
+		}
+		ended = true
+	}
+	if ended {
+		in.Storage.SettleIn(tx, now)
 	}
 	return nil
 }

@@ -80,6 +80,63 @@ func TestRevisionsAreOfTheNodeAndGoWithTheirWorkload(t *testing.T) {
 	}
 }
 
+func TestClaimsGoWithAStatefulSetThatSaysSo(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		keeps appsv1.PersistentVolumeClaimRetentionPolicyType
+		how   metav1.DeletionPropagation
+		left  bool
+	}{
+		{"it keeps them", appsv1.RetainPersistentVolumeClaimRetentionPolicyType, "", true},
+		{"it drops them", appsv1.DeletePersistentVolumeClaimRetentionPolicyType, "", false},
+		{"it leaves all behind", appsv1.DeletePersistentVolumeClaimRetentionPolicyType, metav1.DeletePropagationOrphan, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newBench(t)
+			set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "db"}}
+			set.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "db"}}
+			set.Spec.Template = *replicas().Object.Template()
+			set.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}}}
+			set.Spec.PersistentVolumeClaimRetentionPolicy = &appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{WhenDeleted: c.keeps}
+			b.take(Delivery{Object: node.NewObject(set)})
+			for name, app := range map[string]string{"data-db-0": "db", "data-db-x": "db", "data-db-1": "other", "more-db-0": "db"} {
+				claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: map[string]string{"app": app}}}
+				b.take(Delivery{Object: node.NewObject(claim)})
+			}
+			if err := b.in.EndObject(ObjectDeletion{Ref: node.NewObject(set).Ref(), Propagation: c.how}, b.now); err != nil {
+				t.Fatal(err)
+			}
+			left, _ := b.in.Store.Objects(node.PersistentVolumeClaim)
+			_, there := b.in.Store.Object(node.ObjectRef{Kind: node.PersistentVolumeClaim, Namespace: "default", Name: "data-db-0"})
+			if there != c.left || len(left) != 3+map[bool]int{true: 1}[c.left] {
+				t.Errorf("its claim is left: %t, of %d claims", there, len(left))
+			}
+		})
+	}
+}
+
+func TestAStatefulSetKeepsWhatItsPodsStandOn(t *testing.T) {
+	b := newBench(t)
+	set := func(change func(*appsv1.StatefulSetSpec)) Delivery {
+		made := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "db"}}
+		made.Spec.Selector, made.Spec.Template = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "calm"}}, *replicas().Object.Template()
+		change(&made.Spec)
+		return Delivery{Object: node.NewObject(made)}
+	}
+	b.take(set(func(*appsv1.StatefulSetSpec) {}))
+	b.take(set(func(s *appsv1.StatefulSetSpec) { s.Replicas = new(int32(3)) }))
+	for _, change := range []func(*appsv1.StatefulSetSpec){
+		func(s *appsv1.StatefulSetSpec) { s.ServiceName = "other" },
+		func(s *appsv1.StatefulSetSpec) { s.PodManagementPolicy = appsv1.ParallelPodManagement },
+		func(s *appsv1.StatefulSetSpec) { s.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{}} },
+		func(s *appsv1.StatefulSetSpec) { s.Selector = &metav1.LabelSelector{} },
+	} {
+		if _, _, err := b.in.Apply([]Delivery{set(change)}, b.now); !errors.Is(err, node.ErrInvalid) {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
 func TestPodsGoWithTheirWorkload(t *testing.T) {
 	for _, c := range []struct {
 		name            string

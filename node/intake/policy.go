@@ -37,7 +37,7 @@ func (in Intake) unallowed(d Delivery) []node.Violation {
 	case d.Object == nil:
 		return in.Policy.Check(d.Pod, in.poster(d))
 	case d.Object.Template() != nil:
-		return inTemplate(in.Policy.Check(sample(d.Object), in.poster(d)))
+		return inTemplate(d.Object.Kind, in.Policy.Check(sample(d.Object), in.poster(d)))
 	}
 	return in.Policy.CheckObject(d.Object, in.poster(d))
 }

@@ -15,7 +15,7 @@ func (in Intake) Review(d Delivery) error {
 	}
 	if d.Object.Template() != nil {
 		_, more := capability.Check(sample(d.Object))
-		refused = append(inTemplate(more), refused...)
+		refused = append(inTemplate(d.Object.Kind, more), refused...)
 	}
 	return errors.Join(in.permittedPlace(d), in.permittedRevision(d), in.permittedPolicy(d), refusedBy(d, refused))
 }

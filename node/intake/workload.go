@@ -46,10 +46,10 @@ func (in Intake) permittedWorkload(tx *store.Tx, d Delivery, old *node.Object) (
 	}
 	warnings, refused := capability.Check(sample(d.Object))
 	if len(refused) > 0 {
-		return nil, refusal(d, inTemplate(refused))
+		return nil, refusal(d, inTemplate(d.Object.Kind, refused))
 	}
 	for i := range warnings {
-		warnings[i] = templateField + warnings[i]
+		warnings[i] = templateField(d.Object.Kind) + warnings[i]
 	}
 	return warnings, nil
 }
@@ -69,7 +69,12 @@ func keepsTemplate(d Delivery, old *node.Object) bool {
 	return old != nil && old.Template() != nil && apiequality.Semantic.DeepEqual(old.Template(), continued(old, d.Object).Template())
 }
 
-const templateField = "spec.template."
+func templateField(of node.ObjectKind) string {
+	if of == node.CronJob {
+		return "spec.jobTemplate.spec.template."
+	}
+	return "spec.template."
+}
 
 // sample returns one of the pods that a workload stands for.
 func sample(o *node.Object) *corev1.Pod {
@@ -78,9 +83,9 @@ func sample(o *node.Object) *corev1.Pod {
 	return pod
 }
 
-func inTemplate(of []node.Violation) []node.Violation {
+func inTemplate(kind node.ObjectKind, of []node.Violation) []node.Violation {
 	for i := range of {
-		of[i].Field = templateField + of[i].Field
+		of[i].Field = templateField(kind) + of[i].Field
 	}
 	return of
 }
@@ -109,6 +114,10 @@ func changedForGood(old, next *node.Object) string {
 		was, is = old.Value.(*appsv1.Deployment).Spec.Selector, v.Spec.Selector
 	case *appsv1.DaemonSet:
 		was, is = old.Value.(*appsv1.DaemonSet).Spec.Selector, v.Spec.Selector
+	case *batchv1.CronJob:
+		return ""
+	case *appsv1.StatefulSet:
+		return statefulChanged(&old.Value.(*appsv1.StatefulSet).Spec, &v.Spec)
 	case *batchv1.Job:
 		return jobChanged(&old.Value.(*batchv1.Job).Spec, &v.Spec)
 	}
@@ -121,18 +130,34 @@ func changedForGood(old, next *node.Object) string {
 // jobChanged names what may not change of a job. The template of a suspended one could change in Kubernetes.
 func jobChanged(old, next *batchv1.JobSpec) string {
 	indexed := old.CompletionMode != nil && *old.CompletionMode == batchv1.IndexedCompletion
-	for _, f := range []struct {
-		name    string
-		was, is any
-	}{
+	field := differs([]fixed{
 		{"selector", old.Selector, next.Selector}, {"template", old.Template, next.Template}, {"completionMode", old.CompletionMode, next.CompletionMode},
-	} {
+	})
+	if field == "" && !indexed && !apiequality.Semantic.DeepEqual(old.Completions, next.Completions) {
+		return "spec.completions"
+	}
+	return field
+}
+
+func statefulChanged(old, next *appsv1.StatefulSetSpec) string {
+	return differs([]fixed{
+		{"selector", old.Selector, next.Selector}, {"serviceName", old.ServiceName, next.ServiceName},
+		{"podManagementPolicy", old.PodManagementPolicy, next.PodManagementPolicy},
+		{"volumeClaimTemplates", old.VolumeClaimTemplates, next.VolumeClaimTemplates},
+	})
+}
+
+// fixed is a field of a spec that stays as it is.
+type fixed struct {
+	name    string
+	was, is any
+}
+
+func differs(fields []fixed) string {
+	for _, f := range fields {
 		if !apiequality.Semantic.DeepEqual(f.was, f.is) {
 			return "spec." + f.name
 		}
-	}
-	if !indexed && !apiequality.Semantic.DeepEqual(old.Completions, next.Completions) {
-		return "spec.completions"
 	}
 	return ""
 }

@@ -6,6 +6,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"nodal/node"
 )
 
 func defaultReplicaSet(set *appsv1.ReplicaSet) {
@@ -49,11 +51,51 @@ func defaultDaemonSet(d *appsv1.DaemonSet) {
 	DefaultTemplate(&spec.Template)
 }
 
+func defaultStatefulSet(set *appsv1.StatefulSet) {
+	set.Status = appsv1.StatefulSetStatus{}
+	spec := &set.Spec
+	setDefaultPtr(&spec.Replicas, 1)
+	setDefaultPtr(&spec.RevisionHistoryLimit, defaultHistory)
+	setDefault(&spec.PodManagementPolicy, appsv1.OrderedReadyPodManagement)
+	setDefault(&spec.UpdateStrategy.Type, appsv1.RollingUpdateStatefulSetStrategyType)
+	if spec.UpdateStrategy.Type == appsv1.RollingUpdateStatefulSetStrategyType {
+		setDefaultPtr(&spec.UpdateStrategy.RollingUpdate, appsv1.RollingUpdateStatefulSetStrategy{})
+		setDefaultPtr(&spec.UpdateStrategy.RollingUpdate.Partition, 0)
+		setDefaultPtr(&spec.UpdateStrategy.RollingUpdate.MaxUnavailable, intstr.FromInt32(1))
+	}
+	setDefaultPtr(&spec.PersistentVolumeClaimRetentionPolicy, appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{})
+	setDefault(&spec.PersistentVolumeClaimRetentionPolicy.WhenDeleted, appsv1.RetainPersistentVolumeClaimRetentionPolicyType)
+	setDefault(&spec.PersistentVolumeClaimRetentionPolicy.WhenScaled, appsv1.RetainPersistentVolumeClaimRetentionPolicyType)
+	for i := range spec.VolumeClaimTemplates {
+		claim := &spec.VolumeClaimTemplates[i]
+		setDefault(&claim.APIVersion, "v1")
+		setDefault(&claim.Kind, string(node.PersistentVolumeClaim))
+		claim.ObjectMeta = authoredMeta(&claim.ObjectMeta)
+		defaultPersistentVolumeClaim(claim)
+		claim.Status.Phase = corev1.ClaimPending
+	}
+	DefaultTemplate(&spec.Template)
+}
+
+func defaultCronJob(job *batchv1.CronJob) {
+	job.Status = batchv1.CronJobStatus{}
+	spec := &job.Spec
+	setDefault(&spec.ConcurrencyPolicy, batchv1.AllowConcurrent)
+	setDefaultPtr(&spec.Suspend, false)
+	setDefaultPtr(&spec.SuccessfulJobsHistoryLimit, 3)
+	setDefaultPtr(&spec.FailedJobsHistoryLimit, 1)
+	spec.JobTemplate.CreationTimestamp = metav1.Time{}
+	defaultJobSpec(&spec.JobTemplate.Spec)
+}
+
 // defaultJob completes a job. Without a number of completions the first success of one of its pods ends it, unless there is
 // one pod only.
 func defaultJob(job *batchv1.Job) {
 	job.Status = batchv1.JobStatus{}
-	spec := &job.Spec
+	defaultJobSpec(&job.Spec)
+}
+
+func defaultJobSpec(spec *batchv1.JobSpec) {
 	if spec.Completions == nil && spec.Parallelism == nil {
 		setDefaultPtr(&spec.Completions, 1)
 	}

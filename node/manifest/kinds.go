@@ -53,6 +53,10 @@ func readers() []reader {
 			r.complete, r.check = of(defaultJob, rules.Job)
 		case node.DaemonSet:
 			r.complete, r.check = of(defaultDaemonSet, rules.DaemonSet)
+		case node.StatefulSet:
+			r.complete, r.check = of(defaultStatefulSet, rules.StatefulSet)
+		case node.CronJob:
+			r.complete, r.check = of(defaultCronJob, rules.CronJob)
 		case node.ControllerRevision:
 			r.complete, r.check = of(nil, rules.ControllerRevision)
 		}

@@ -163,6 +163,10 @@ func samples() []any {
 		&appsv1.Deployment{ObjectMeta: placed, Spec: appsv1.DeploymentSpec{Replicas: new(int32(2)), Template: template}},
 		&batchv1.Job{ObjectMeta: placed, Spec: batchv1.JobSpec{Completions: new(int32(2)), Template: template}},
 		&appsv1.DaemonSet{ObjectMeta: placed, Spec: appsv1.DaemonSetSpec{MinReadySeconds: 2, Template: template}},
+		&appsv1.StatefulSet{ObjectMeta: placed, Spec: appsv1.StatefulSetSpec{Replicas: new(int32(2)), Template: template, ServiceName: "web"}},
+		&batchv1.CronJob{ObjectMeta: placed, Spec: batchv1.CronJobSpec{
+			Schedule: "@daily", JobTemplate: batchv1.JobTemplateSpec{Spec: batchv1.JobSpec{Template: template}},
+		}},
 		&appsv1.ControllerRevision{ObjectMeta: placed, Data: runtime.RawExtension{Raw: []byte(`{"spec":{}}`)}, Revision: 2},
 		&schedulingv1.PriorityClass{ObjectMeta: meta, Value: 1000, Description: "for what matters"},
 	}

@@ -94,6 +94,7 @@ var kindColumns = map[node.ObjectKind]columns{
 	})},
 	node.ReplicaSet: replicaSetColumns, node.Deployment: deploymentColumns, node.Job: jobColumns,
 	node.DaemonSet: daemonSetColumns, node.ControllerRevision: revisionColumns,
+	node.StatefulSet: statefulSetColumns, node.CronJob: cronJobColumns,
 }
 
 func amountOf(of corev1.ResourceList) string {

@@ -76,6 +76,34 @@ var daemonSetColumns = columns{
 	}),
 }
 
+var statefulSetColumns = columns{
+	heads([]string{"Name", "Ready", "Age"}, "Containers", "Images"),
+	typed(func(s *appsv1.StatefulSet) []any {
+		return append([]any{s.Name, fmt.Sprintf("%d/%d", s.Status.ReadyReplicas, wantedOf(s.Spec.Replicas)), ageOf(s.CreationTimestamp)},
+			programCells(&s.Spec.Template, nil)[:2]...)
+	}),
+}
+
+var cronJobColumns = columns{
+	counts([]string{"Active"}, []string{"Name", "Schedule", "Timezone", "Suspend", "Active", "Last Schedule", "Age"}, programs...),
+	typed(func(c *batchv1.CronJob) []any {
+		zone, last := "<none>", "<none>"
+		if c.Spec.TimeZone != nil {
+			zone = *c.Spec.TimeZone
+		}
+		if at := c.Status.LastScheduleTime; at != nil {
+			last = ageOf(*at)
+		}
+		suspend := "<unset>"
+		if c.Spec.Suspend != nil {
+			suspend = fmt.Sprintf("%t", *c.Spec.Suspend) // kubectl writes False or True
+		}
+		return append([]any{
+			c.Name, c.Spec.Schedule, zone, suspend, int64(len(c.Status.Active)), last, ageOf(c.CreationTimestamp),
+		}, programCells(&c.Spec.JobTemplate.Spec.Template, c.Spec.JobTemplate.Spec.Selector)...)
+	}),
+}
+
 var revisionColumns = columns{
 	counts([]string{"Revision"}, []string{"Name", "Controller", "Revision", "Age"}),
 	typed(func(r *appsv1.ControllerRevision) []any {

@@ -60,6 +60,8 @@ func TestKubectlRunsWorkloadsOnANodeAlone(t *testing.T) {
 		"kubectl create job, wait and logs work for jobs on a node; an ended job goes after its time, and one that fails says so",
 		"kubectl rollout status, history, undo, restart, pause and resume work for a Deployment on a node",
 		"a DaemonSet runs once on a node that it selects, and kubectl rollout status, history, undo and restart work for it",
+		"pods of a StatefulSet keep their names and claims over kubectl rollout undo, and a claim goes with its pod if the set says so",
+		"a CronJob makes jobs by its schedule, and kubectl create job --from=cronjob makes one at once",
 		"kubectl delete of a workload takes its pods with it, at once or first, or leaves them behind (--cascade)",
 	)
 	a := startAlone(t)
@@ -67,6 +69,8 @@ func TestKubectlRunsWorkloadsOnANodeAlone(t *testing.T) {
 	a.runsJobs()
 	a.rolls()
 	a.runsADaemon()
+	a.runsAStatefulSet()
+	a.runsAClock()
 }
 
 // keepsASet checks a ReplicaSet.

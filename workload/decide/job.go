@@ -232,7 +232,7 @@ func (r *run) endActive() {
 // forget deletes an ended job when its time has come.
 func (r *run) forget() {
 	ttl := r.of.Spec.TTLSecondsAfterFinished
-	if ttl == nil {
+	if ttl == nil || r.awaited(r.of) {
 		return
 	}
 	for _, kind := range []batchv1.JobConditionType{batchv1.JobComplete, batchv1.JobFailed} {

@@ -26,13 +26,18 @@ func gvkOf(kind node.ObjectKind) schema.GroupVersionKind {
 
 // podsOf returns the pods of a workload: those that belong to it, and from now on those that it selects and that belong to
 // nothing. A pod that is not selected any more is let go.
-func (c *circle) podsOf(of metav1.Object, kind node.ObjectKind, selector *metav1.LabelSelector) (mine []*corev1.Pod) {
+func (c *circle) podsOf(of metav1.Object, kind node.ObjectKind, selector *metav1.LabelSelector) []*corev1.Pod {
+	return c.podsLike(of, kind, selector, func(*corev1.Pod) bool { return true })
+}
+
+// podsLike is podsOf for a workload that has no others than those that are alike.
+func (c *circle) podsLike(of metav1.Object, kind node.ObjectKind, selector *metav1.LabelSelector, alike func(*corev1.Pod) bool) (mine []*corev1.Pod) {
 	chosen, err := metav1.LabelSelectorAsSelector(selector)
 	if err != nil {
 		return nil
 	}
 	for _, p := range c.Pods {
-		if p.Namespace != of.GetNamespace() {
+		if p.Namespace != of.GetNamespace() || !alike(p) {
 			continue
 		}
 		fits := chosen.Matches(labels.Set(p.Labels))

@@ -71,7 +71,7 @@ func (s *site) post(v node.Value) node.Value {
 }
 
 func (s *site) look() World {
-	w := World{Now: s.now, Taken: map[types.NamespacedName]bool{}, Trouble: s.trouble, Node: s.node}
+	w := World{Now: s.now, Taken: map[types.NamespacedName]bool{}, Trouble: s.trouble, Node: s.node, Zone: time.LoadLocation}
 	for _, name := range slices.Sorted(maps.Keys(s.pods)) {
 		w.Pods = append(w.Pods, s.pods[name].DeepCopy())
 		w.Taken[types.NamespacedName{Namespace: "default", Name: name}] = true
@@ -90,6 +90,12 @@ func (s *site) look() World {
 			w.Deployments = append(w.Deployments, v)
 		case *batchv1.Job:
 			w.Jobs = append(w.Jobs, v)
+		case *appsv1.StatefulSet:
+			w.StatefulSets = append(w.StatefulSets, v)
+		case *batchv1.CronJob:
+			w.CronJobs = append(w.CronJobs, v)
+		case *corev1.PersistentVolumeClaim:
+			w.Claims = append(w.Claims, v)
 		case *appsv1.DaemonSet:
 			w.DaemonSets = append(w.DaemonSets, v)
 		case *appsv1.ControllerRevision:
@@ -126,6 +132,7 @@ func (s *site) take(c Change) bool {
 		}
 		if ended(old) {
 			delete(s.pods, old.Name)
+			s.freeClaims()
 		} else if old.DeletionTimestamp == nil {
 			at := metav1.NewTime(s.now)
 			old.DeletionTimestamp = &at
@@ -150,6 +157,12 @@ func (s *site) takeObject(c Change) bool {
 	switch c.Do {
 	case DeleteObject:
 		delete(s.objects, ref)
+		if claim, ok := old.(*corev1.PersistentVolumeClaim); ok && s.uses(claim.Name) {
+			at := metav1.NewTime(s.now)
+			claim.DeletionTimestamp = &at
+			s.stamp(claim)
+			s.objects[ref] = claim
+		}
 	case PutStatus:
 		notes := maps.Clone(value.GetAnnotations())
 		if notes == nil {
@@ -170,6 +183,7 @@ func (s *site) live(p *corev1.Pod) {
 	switch {
 	case p.DeletionTimestamp != nil && ended(p):
 		delete(s.pods, p.Name)
+		s.freeClaims()
 		s.revision++
 		return
 	case p.DeletionTimestamp != nil:
@@ -185,6 +199,24 @@ func (s *site) live(p *corev1.Pod) {
 		return
 	}
 	s.stamp(p)
+}
+
+// uses reports whether a pod uses a claim.
+func (s *site) uses(claim string) bool {
+	return slices.ContainsFunc(s.sorted(), func(p *corev1.Pod) bool {
+		return slices.ContainsFunc(p.Spec.Volumes, func(v corev1.Volume) bool {
+			return v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == claim
+		})
+	})
+}
+
+// freeClaims forgets the claims that go and that no pod uses any more.
+func (s *site) freeClaims() {
+	for ref, v := range s.objects {
+		if ref.Kind == node.PersistentVolumeClaim && v.GetDeletionTimestamp() != nil && !s.uses(ref.Name) {
+			delete(s.objects, ref)
+		}
+	}
 }
 
 // end has a pod end by itself.

@@ -15,28 +15,33 @@ import (
 
 // World holds what one look at a node shows. Its objects are not changed.
 type World struct {
-	Now         time.Time
-	Deployments []*appsv1.Deployment
-	ReplicaSets []*appsv1.ReplicaSet
-	Jobs        []*batchv1.Job
-	DaemonSets  []*appsv1.DaemonSet
-	Revisions   []*appsv1.ControllerRevision  // past and present templates of DaemonSets
-	Node        *corev1.Node                  // its name, labels and taints; nil if there are no DaemonSets
-	Pods        []*corev1.Pod                 // that came over the API
-	Taken       map[types.NamespacedName]bool // names of pods
-	Trouble     map[types.UID]string          // why a pod of a workload could not be made lately
+	Now          time.Time
+	Deployments  []*appsv1.Deployment
+	ReplicaSets  []*appsv1.ReplicaSet
+	Jobs         []*batchv1.Job
+	DaemonSets   []*appsv1.DaemonSet
+	StatefulSets []*appsv1.StatefulSet
+	CronJobs     []*batchv1.CronJob
+	Revisions    []*appsv1.ControllerRevision              // past and present templates of DaemonSets and StatefulSets
+	Claims       []*corev1.PersistentVolumeClaim           // if there are StatefulSets
+	Zone         func(name string) (*time.Location, error) // finds a time zone
+	Node         *corev1.Node                              // its name, labels and taints; nil if there are no DaemonSets
+	Pods         []*corev1.Pod                             // that came over the API
+	Taken        map[types.NamespacedName]bool             // names of pods
+	Trouble      map[types.UID]string                      // why a pod of a workload could not be made lately
 }
 
 // Empty reports whether there is nothing to look after.
 func (w *World) Empty() bool {
-	return len(w.Deployments)+len(w.ReplicaSets)+len(w.Jobs)+len(w.DaemonSets) == 0
+	return len(w.Deployments)+len(w.ReplicaSets)+len(w.Jobs)+len(w.DaemonSets)+len(w.StatefulSets)+len(w.CronJobs) == 0
 }
 
 // Makers returns the UIDs of the workloads that make pods.
 func (w *World) Makers() (uids []types.UID) {
 	uids = append(uids, uidsOf(w.ReplicaSets)...)
 	uids = append(uids, uidsOf(w.Jobs)...)
-	return append(uids, uidsOf(w.DaemonSets)...)
+	uids = append(uids, uidsOf(w.DaemonSets)...)
+	return append(uids, uidsOf(w.StatefulSets)...)
 }
 
 func uidsOf[T metav1.Object](all []T) (uids []types.UID) {
@@ -98,6 +103,12 @@ func Next(w World) Plan {
 	for _, d := range w.DaemonSets {
 		c.daemonSet(d)
 	}
+	for _, s := range w.StatefulSets {
+		c.statefulSet(s)
+	}
+	for _, k := range w.CronJobs {
+		c.cronJob(k)
+	}
 	for _, j := range w.Jobs {
 		c.job(j)
 	}
@@ -128,7 +139,8 @@ func (c *circle) goes(of node.Value) bool {
 	}
 	uid := of.GetUID()
 	has := slices.ContainsFunc(c.Pods, func(p *corev1.Pod) bool { return ownedBy(p, uid) }) ||
-		slices.ContainsFunc(c.ReplicaSets, func(s *appsv1.ReplicaSet) bool { return ownedBy(s, uid) })
+		slices.ContainsFunc(c.ReplicaSets, func(s *appsv1.ReplicaSet) bool { return ownedBy(s, uid) }) ||
+		slices.ContainsFunc(c.Jobs, func(j *batchv1.Job) bool { return ownedBy(j, uid) })
 	if !has {
 		c.plan.add(Change{Do: DeleteObject, Value: of})
 	}

@@ -14,19 +14,24 @@ const mostIndexed = 100_000
 // Job returns the rules that a defaulted Job breaks, and refuses what the node does not honour of jobs. A job without a
 // selector gets one when it is accepted.
 func Job(job *batchv1.Job) field.ErrorList {
-	c, spec := workload(&job.ObjectMeta), &job.Spec
+	c := workload(&job.ObjectMeta)
+	c.job(&job.Spec)
+	return c.errs
+}
+
+func (c workloadCheck) job(spec *batchv1.JobSpec) {
 	c.count("parallelism", spec.Parallelism)
 	c.count("completions", spec.Completions)
 	c.count("backoffLimit", spec.BackoffLimit)
 	c.count("ttlSecondsAfterFinished", spec.TTLSecondsAfterFinished)
 	c.seconds("activeDeadlineSeconds", spec.ActiveDeadlineSeconds)
-	optionalOneOf(c.check, specPath.Child("completionMode"), spec.CompletionMode, batchv1.NonIndexedCompletion, batchv1.IndexedCompletion)
+	optionalOneOf(c.check, c.spec.Child("completionMode"), spec.CompletionMode, batchv1.NonIndexedCompletion, batchv1.IndexedCompletion)
 	if spec.CompletionMode != nil && *spec.CompletionMode == batchv1.IndexedCompletion {
 		if spec.Completions == nil {
-			c.missing(specPath.Child("completions"), "when completion mode is Indexed")
+			c.missing(c.spec.Child("completions"), "when completion mode is Indexed")
 		}
 		if spec.Parallelism != nil && *spec.Parallelism > mostIndexed {
-			c.bad(specPath.Child("parallelism"), *spec.Parallelism, "must be less than or equal to 100000 when completion mode is Indexed")
+			c.bad(c.spec.Child("parallelism"), *spec.Parallelism, "must be less than or equal to 100000 when completion mode is Indexed")
 		}
 	}
 	if manual := spec.ManualSelector; manual != nil && *manual || spec.Selector != nil {
@@ -35,9 +40,8 @@ func Job(job *batchv1.Job) field.ErrorList {
 	c.unhonoured(spec)
 	c.template(&spec.Template, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever)
 	if deadline := spec.ActiveDeadlineSeconds; deadline != nil && *deadline > math.MaxInt32 {
-		c.bad(specPath.Child("activeDeadlineSeconds"), *deadline, "must be less than or equal to 2147483647")
+		c.bad(c.spec.Child("activeDeadlineSeconds"), *deadline, "must be less than or equal to 2147483647")
 	}
-	return c.errs
 }
 
 func (c workloadCheck) unhonoured(spec *batchv1.JobSpec) {
@@ -53,7 +57,7 @@ func (c workloadCheck) unhonoured(spec *batchv1.JobSpec) {
 		{"podReplacementPolicy", spec.PodReplacementPolicy != nil && *spec.PodReplacementPolicy != batchv1.TerminatingOrFailed},
 	} {
 		if f.given {
-			c.refused(specPath.Child(f.name), why)
+			c.refused(c.spec.Child(f.name), why)
 		}
 	}
 }

@@ -18,10 +18,11 @@ import (
 type workloadCheck struct {
 	*check
 	meta *metav1.ObjectMeta
+	spec *field.Path
 }
 
 func workload(meta *metav1.ObjectMeta) workloadCheck {
-	return workloadCheck{&check{errs: metaOf(meta, true)}, meta}
+	return workloadCheck{&check{errs: metaOf(meta, true)}, meta, specPath}
 }
 
 var specPath = field.NewPath("spec")
@@ -29,29 +30,34 @@ var specPath = field.NewPath("spec")
 // count checks a number that may be left out.
 func (c workloadCheck) count(name string, value *int32) {
 	if value != nil {
-		c.notNegative(specPath.Child(name), int64(*value))
+		c.notNegative(c.spec.Child(name), int64(*value))
 	}
 }
 
 func (c workloadCheck) seconds(name string, value *int64) {
 	if value != nil {
-		c.notNegative(specPath.Child(name), *value)
+		c.notNegative(c.spec.Child(name), *value)
 	}
 }
 
 // template checks the pods that would be made, as pods.
 func (c workloadCheck) template(template *corev1.PodTemplateSpec, policies ...corev1.RestartPolicy) {
-	at := specPath.Child("template")
+	at := c.spec.Child("template")
 	pod := &corev1.Pod{ObjectMeta: *template.ObjectMeta.DeepCopy(), Spec: template.Spec}
 	pod.Name, pod.Namespace = "pod", c.meta.Namespace
 	pod.GenerateName = ""
-	for _, err := range Pod(pod) {
-		err.Field = at.String() + "." + err.Field
-		c.errs = append(c.errs, err)
-	}
+	c.pod(pod)
 	policy := template.Spec.RestartPolicy
 	if known := []corev1.RestartPolicy{corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever}; slices.Contains(known, policy) {
 		oneOf(c.check, at.Child("spec", "restartPolicy"), policy, policies...)
+	}
+}
+
+// pod checks one of the pods that would be made.
+func (c workloadCheck) pod(pod *corev1.Pod) {
+	for _, err := range Pod(pod) {
+		err.Field = c.spec.Child("template").String() + "." + err.Field
+		c.errs = append(c.errs, err)
 	}
 }
 
@@ -59,13 +65,13 @@ func (c workloadCheck) template(template *corev1.PodTemplateSpec, policies ...co
 func (c workloadCheck) forever(template *corev1.PodTemplateSpec) {
 	c.template(template, corev1.RestartPolicyAlways)
 	if template.Spec.ActiveDeadlineSeconds != nil {
-		c.refused(specPath.Child("template", "spec", "activeDeadlineSeconds"), "pods of this kind have no deadline")
+		c.refused(c.spec.Child("template", "spec", "activeDeadlineSeconds"), "pods of this kind have no deadline")
 	}
 }
 
 // selector checks that the pods of the template are those that are selected.
 func (c workloadCheck) selector(selector *metav1.LabelSelector, template *corev1.PodTemplateSpec) {
-	at, of := specPath.Child("selector"), specPath.Child("template", "metadata", "labels")
+	at, of := c.spec.Child("selector"), c.spec.Child("template", "metadata", "labels")
 	const differ = "`selector` does not match template `labels`"
 	if selector == nil {
 		c.missing(at, "")

@@ -25,6 +25,26 @@ func workloadText(kind, more string) string {
 	return text + "  template: {metadata: {labels: {app: web}}, spec: {restartPolicy: " + policy + ", containers: [{name: main, image: a}]}}\n  " + more + "\n"
 }
 
+func cronText(schedule, more string) string {
+	return "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: web}\nspec:\n  schedule: \"" + schedule + "\"\n  " + more +
+		"\n  jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: main, image: a}]}}}}\n"
+}
+
+func TestAStatefulSetMountsItsClaims(t *testing.T) {
+	text := strings.Replace(workloadText("StatefulSet", "volumeClaimTemplates: [{metadata: {name: data}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}]"),
+		"image: a", "image: a, volumeMounts: [{name: data, mountPath: /data}]", 1)
+	docs, err := manifest.Decode([]byte(text), manifest.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := node.As[*appsv1.StatefulSet](docs[0].Object).Spec
+	claim := s.VolumeClaimTemplates[0]
+	if *s.Replicas != 1 || s.PodManagementPolicy != "OrderedReady" || *s.UpdateStrategy.RollingUpdate.Partition != 0 || claim.Kind != "PersistentVolumeClaim" ||
+		*claim.Spec.VolumeMode != "Filesystem" || s.PersistentVolumeClaimRetentionPolicy.WhenDeleted != "Retain" || len(s.Template.Spec.Volumes) != 0 {
+		t.Errorf("a stateful set is %+v", s)
+	}
+}
+
 func TestWorkloadsGetKubernetesDefaults(t *testing.T) {
 	docs, err := manifest.Decode([]byte(workloadText("Deployment", "")+"---\n"+workloadText("Job", "")+"---\n"+
 		strings.Replace(workloadText("Job", "parallelism: 3"), "name: web", "name: queue", 1)), manifest.Options{})
@@ -74,6 +94,25 @@ func TestWorkloadsFollowKubernetesRules(t *testing.T) {
 		{"another strategy of a daemon", workloadText("DaemonSet", "updateStrategy: {type: Blue}"), []string{"spec.updateStrategy"}},
 		{"a revision of nothing", "apiVersion: apps/v1\nkind: ControllerRevision\nmetadata: {name: web}\nrevision: -1\n", []string{"data", "revision"}},
 		{"a revision of a list", "apiVersion: apps/v1\nkind: ControllerRevision\nmetadata: {name: web}\nrevision: 1\ndata: [1]\n", []string{"data"}},
+		{"a stateful set below nothing", workloadText("StatefulSet", "replicas: -1\n  ordinals: {start: -1}\n  updateStrategy: {rollingUpdate: {partition: -1}}"),
+			[]string{"spec.replicas", "spec.ordinals.start", "spec.updateStrategy.rollingUpdate.partition"}},
+		{"a stateful set without updates", workloadText("StatefulSet", "updateStrategy: {rollingUpdate: {maxUnavailable: 0}}"), []string{"spec.updateStrategy.rollingUpdate.maxUnavailable"}},
+		{"another order", workloadText("StatefulSet", "podManagementPolicy: Sideways"), []string{"spec.podManagementPolicy"}},
+		{"claims that are half kept", workloadText("StatefulSet", "persistentVolumeClaimRetentionPolicy: {whenScaled: Half}"), []string{"spec.persistentVolumeClaimRetentionPolicy.whenScaled"}},
+		{"a claim of no size", workloadText("StatefulSet", "volumeClaimTemplates: [{metadata: {name: data}, spec: {accessModes: [ReadWriteOnce]}}]"),
+			[]string{"spec.volumeClaimTemplates[0].spec.resources.requests[storage]"}},
+		{"no schedule", cronText("", ""), []string{"spec.schedule"}},
+		{"a schedule that is none", cronText("each day", ""), []string{"spec.schedule"}},
+		{"a schedule with its zone", cronText("TZ=UTC 1 1 * * *", ""), []string{"spec.schedule"}},
+		{"a zone that is none", cronText("@daily", "timeZone: Mars/Base"), []string{"spec.timeZone"}},
+		{"a zone that depends", cronText("@daily", "timeZone: local"), []string{"spec.timeZone"}},
+		{"another way side by side", cronText("@daily", "concurrencyPolicy: Queue"), []string{"spec.concurrencyPolicy"}},
+		{"histories below nothing", cronText("@daily", "startingDeadlineSeconds: -1\n  failedJobsHistoryLimit: -1\n  successfulJobsHistoryLimit: -1"),
+			[]string{"spec.startingDeadlineSeconds", "spec.successfulJobsHistoryLimit", "spec.failedJobsHistoryLimit"}},
+		{"jobs that are wrong", swap(cronText("@daily", ""), "template:", "backoffLimit: -1, template:"), []string{"spec.jobTemplate.spec.backoffLimit"}},
+		{"jobs that a node does not honour", swap(cronText("@daily", ""), "template:", "podReplacementPolicy: Failed, template:"), []string{"spec.jobTemplate.spec.podReplacementPolicy"}},
+		{"pods of jobs that restart for ever", swap(cronText("@daily", ""), "Never", "Always"), []string{"spec.jobTemplate.spec.template.spec.restartPolicy"}},
+		{"a long name", swap(cronText("@daily", ""), "name: web", "name: "+strings.Repeat("a", 53)), []string{"metadata.name"}},
 		{"a job that restarts for ever", swap(workloadText("Job", ""), "Never", "Always"), []string{"spec.template.spec.restartPolicy"}},
 		{"indexes without a number", workloadText("Job", "completionMode: Indexed\n  parallelism: 2"), []string{"spec.completions"}},
 		{"a job below nothing", workloadText("Job", "backoffLimit: -1\n  ttlSecondsAfterFinished: -1\n  activeDeadlineSeconds: -1"), []string{"spec.backoffLimit", "spec.ttlSecondsAfterFinished", "spec.activeDeadlineSeconds"}},

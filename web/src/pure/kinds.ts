@@ -29,8 +29,10 @@ export const kinds = [
   { kind: "deployments", one: "Deployment", many: "Deployments", namespaced: true, empty: "Pods that are kept running, and replaced step by step." },
   { kind: "replicasets", one: "ReplicaSet", many: "Replica sets", namespaced: true, empty: "Pods that are kept running." },
   { kind: "daemonsets", one: "DaemonSet", many: "Daemon sets", namespaced: true, empty: "Pods that run once on each node." },
+  { kind: "statefulsets", one: "StatefulSet", many: "Stateful sets", namespaced: true, empty: "Pods that keep their names and claims." },
   { kind: "jobs", one: "Job", many: "Jobs", namespaced: true, empty: "Pods that run until they succeed." },
-  { kind: "controllerrevisions", one: "ControllerRevision", many: "Revisions", namespaced: true, empty: "Past templates of daemon sets." },
+  { kind: "cronjobs", one: "CronJob", many: "Cron jobs", namespaced: true, empty: "Jobs that start by a schedule.", what: (o: Fields) => String((o["spec"] as Fields)["schedule"]) },
+  { kind: "controllerrevisions", one: "ControllerRevision", many: "Revisions", namespaced: true, empty: "Past templates of daemon sets and stateful sets." },
 ] as const satisfies readonly KindInfo[];
 
 export type Kind = (typeof kinds)[number]["kind"];
