@@ -35,3 +35,11 @@ func TestOfADescriptionTheFirstSentenceIsKept(t *testing.T) {
 		t.Errorf("a long one: got %q", got)
 	}
 }
+
+func TestEveryFieldOfAManifestHasAName(t *testing.T) {
+	for name, schema := range at(assembled(t), "components", "schemas") {
+		if _, ok := at(schema.(object), "properties")[""]; ok {
+			t.Errorf("%s has a field without a name: its JSON differs from its Go form, which asWritten has to know", name)
+		}
+	}
+}

@@ -99,7 +99,7 @@ func asWritten(t reflect.Type) object {
 		return object{"type": "string", "format": "quantity"}
 	case reflect.TypeFor[intstr.IntOrString]():
 		return object{"type": []any{"integer", "string"}}
-	case reflect.TypeFor[metav1.Time]():
+	case reflect.TypeFor[metav1.Time](), reflect.TypeFor[metav1.MicroTime]():
 		return object{"type": "string", "format": "date-time"}
 	}
 	if values, ok := values()[t]; ok {
