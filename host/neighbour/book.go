@@ -18,6 +18,7 @@ import (
 // Book holds the nodes of a file.
 type Book struct {
 	path string
+	now  func() time.Time
 
 	mu    sync.Mutex
 	read  stamp
@@ -29,10 +30,11 @@ type Book struct {
 type stamp struct {
 	written time.Time
 	bytes   int64
+	mode    fs.FileMode
 }
 
 // Open returns the nodes of the file at path. Nothing is read before it is asked for.
-func Open(path string) *Book { return &Book{path: path} }
+func Open(path string) *Book { return &Book{path: path, now: time.Now} }
 
 // List returns the nodes in the order of the file.
 func (b *Book) List() ([]node.Neighbour, error) {
@@ -55,12 +57,15 @@ func (b *Book) present() ([]*peer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read --nodes-file: %w", err)
 	}
-	if now := (stamp{found.ModTime(), found.Size()}); now != b.read {
+	if now := (stamp{found.ModTime(), found.Size(), found.Mode()}); now != b.read {
 		for _, p := range b.peers {
 			p.client.CloseIdleConnections()
 		}
 		b.peers, b.fault = load(b.path, found)
 		b.read = now
+		if b.fault != nil {
+			b.read = stamp{} // what is wrong may be none of the stamp's
+		}
 	}
 	return b.peers, b.fault
 }
@@ -122,7 +127,7 @@ func (r record) peer() (*peer, error) {
 	}
 	u, err := url.Parse(r.Node)
 	if err != nil || u.Scheme != "https" || u.Hostname() == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
-		return nil, fmt.Errorf("%q: want a URL such as https://host:10250", r.Node)
+		return nil, errors.New("node: want a URL such as https://host:10250") // the value may hold a password
 	}
 	if u.Port() == "" {
 		u.Host += ":10250"

@@ -155,6 +155,56 @@ func TestARevokedTokenIsNamedAndLookedAtAgain(t *testing.T) {
 	}
 }
 
+func TestATokenIsLookedAtAgainAfterAWhile(t *testing.T) {
+	o := newOther(t, "viewer")
+	b, now := bookOf(t, o.record("edge-2")), time.Now()
+	b.now = func() time.Time { return now }
+	if _, err := b.text(t, "edge-2", "/v1/pods"); err != nil {
+		t.Fatal(err)
+	}
+	o.become("admin")
+	now = now.Add(trusted)
+	if _, err := b.text(t, "edge-2", "/v1/pods"); err == nil || len(o.was()) != 1 {
+		t.Errorf("a token that has become an admin's: got %v after %q", err, o.was())
+	}
+}
+
+func TestANodeThatIsGoneIsNoticed(t *testing.T) {
+	client, err := clientFor("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := client.Transport.(*http.Transport).HTTP2; got == nil || got.SendPingTimeout <= 0 || got.PingTimeout <= 0 {
+		t.Errorf("pings: got %+v", got)
+	}
+}
+
+func TestAFileThatCouldNotBeReadIsReadAgain(t *testing.T) {
+	o := newOther(t, "viewer")
+	b := bookOf(t, o.record("edge-2"))
+	text, err := os.ReadFile(b.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	written, err := os.Stat(b.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put := func(text []byte) {
+		if err := errors.Join(os.WriteFile(b.path, text, 0o600), os.Chtimes(b.path, time.Time{}, written.ModTime())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put([]byte(strings.Repeat("!", len(text))))
+	if _, err := b.List(); err == nil {
+		t.Fatal("a broken file lists nodes")
+	}
+	put(text)
+	if _, err := b.List(); err != nil {
+		t.Errorf("a mended file of the same time and size: got %v", err)
+	}
+}
+
 func TestOnlyTheNodesOfTheFileAreReached(t *testing.T) {
 	o, stranger := newOther(t, "viewer"), newOther(t, "viewer")
 	posing := stranger.record("posing")
@@ -212,7 +262,7 @@ func TestAFileThatIsNotSafeIsNotUsed(t *testing.T) {
 		{"no TLS", with(func(r *record) { r.Node = "http://edge-2:10250" }), "want a URL such as https://host:10250"},
 		{"a path", with(func(r *record) { r.Node = "https://edge-2/admin" }), "want a URL"},
 		{"a query", with(func(r *record) { r.Node = "https://edge-2?x=1" }), "want a URL"},
-		{"a password in the URL", with(func(r *record) { r.Node = "https://a:b@edge-2" }), "want a URL"},
+		{"a password in the URL", with(func(r *record) { r.Node = "https://a:hunter2@edge-2" }), "want a URL"},
 		{"no token", with(func(r *record) { r.Token = "" }), "token missing"},
 		{"a token of two lines", with(func(r *record) { r.Token = "a\nb" }), "token missing"},
 		{"no name", with(func(r *record) { r.Name = "" }), "want a name"},
@@ -221,7 +271,7 @@ func TestAFileThatIsNotSafeIsNotUsed(t *testing.T) {
 		{"one name twice", []record{good, good}, "stands there twice"},
 		{"too many", make([]record, mostNodes+1), "at most 256"},
 	} {
-		if _, err := bookOf(t, c.records...).List(); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := bookOf(t, c.records...).List(); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: got %v, want %q", c.name, err, c.want)
 		}
 	}
@@ -232,8 +282,14 @@ func TestAFileThatIsNotSafeIsNotUsed(t *testing.T) {
 	if err := os.Chmod(b.path, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(b.path).List(); err == nil || !strings.Contains(err.Error(), "chmod 600") {
+	if _, err := b.List(); err == nil || !strings.Contains(err.Error(), "chmod 600") {
 		t.Errorf("a file that all can read: got %v", err)
+	}
+	if err := os.Chmod(b.path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.List(); err != nil {
+		t.Errorf("the same file after chmod 600: got %v", err)
 	}
 }
 

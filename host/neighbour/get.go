@@ -22,6 +22,8 @@ const (
 	patience = 10 * time.Second
 	// mostWords bounds the words about a token, in bytes.
 	mostWords = 64 << 10
+	// trusted bounds how long a look at a token holds: its role may change there.
+	trusted = 30 * time.Second
 )
 
 // peer is one node of the file.
@@ -30,7 +32,7 @@ type peer struct {
 	client           *http.Client
 
 	mu     sync.Mutex
-	viewer bool // the token is known to be a viewer's
+	looked time.Time // when the token was seen to be a viewer's; zero: never
 }
 
 // clientFor trusts the authority in PEM alone, or those of the machine if there is none.
@@ -50,7 +52,9 @@ func clientFor(authority string) (*http.Client, error) {
 			ResponseHeaderTimeout: patience,
 			IdleConnTimeout:       time.Minute,
 			ForceAttemptHTTP2:     true,
-			Proxy:                 nil, // a proxy of the environment would see where the nodes are
+			// Without pings, a watch of a node that is gone without a word would wait for it without end.
+			HTTP2: &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: patience},
+			Proxy: nil, // a proxy of the environment would see where the nodes are
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}, nil
@@ -68,7 +72,7 @@ func (b *Book) Get(ctx context.Context, name, path, accept string) (*http.Respon
 		return nil, fmt.Errorf("node %q: --nodes-file has none of that name: %w", name, node.ErrNotFound)
 	}
 	p := peers[i]
-	if err := p.isViewer(ctx); err != nil {
+	if err := p.isViewer(ctx, b.now()); err != nil {
 		return nil, fmt.Errorf("node %q: %w", name, err)
 	}
 	answer, err := p.get(ctx, path, accept)
@@ -96,9 +100,9 @@ func (p *peer) get(ctx context.Context, path, accept string) (*http.Response, er
 }
 
 // isViewer refuses a token by which users of this node would see what only operators and admins of the other may.
-func (p *peer) isViewer(ctx context.Context) error {
+func (p *peer) isViewer(ctx context.Context, now time.Time) error {
 	p.mu.Lock()
-	known := p.viewer
+	known := !p.looked.IsZero() && now.Sub(p.looked) < trusted
 	p.mu.Unlock()
 	if known {
 		return nil
@@ -121,7 +125,7 @@ func (p *peer) isViewer(ctx context.Context) error {
 		return fmt.Errorf("the token of --nodes-file has the role %q there, by which all users of this node would see; give one of a viewer", who.Role)
 	}
 	p.mu.Lock()
-	p.viewer = true
+	p.looked = now
 	p.mu.Unlock()
 	return nil
 }
@@ -129,6 +133,6 @@ func (p *peer) isViewer(ctx context.Context) error {
 // doubt has the token looked at again.
 func (p *peer) doubt() {
 	p.mu.Lock()
-	p.viewer = false
+	p.looked = time.Time{}
 	p.mu.Unlock()
 }
