@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"path"
@@ -37,7 +38,7 @@ func (noNeighbours) Get(context.Context, string, string, string) (*http.Response
 
 const (
 	neighboursPath = "/ui/at"
-	// neighbourStreams bounds what one user has read from other nodes at a time.
+	// neighbourStreams bounds what one user has read from another node at a time.
 	neighbourStreams = 64
 )
 
@@ -94,6 +95,8 @@ func (n *neighbourhood) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	id, _ := auth.From(r.Context())
+	name, _, _ := askedOf(r.URL.Path)
+	id.Via += neighboursPath + "/" + name // each node has a count of its own
 	release, err := n.open.Acquire(id)
 	if err != nil {
 		wire.WriteStatus(w, wire.StatusOf(err))
@@ -109,7 +112,7 @@ func (n *neighbourhood) serve(w http.ResponseWriter, r *http.Request) {
 		case <-ctx.Done():
 		}
 	}()
-	n.pass(w, r.WithContext(ctx))
+	n.pass(ctx, w, r)
 }
 
 // knownNode is a neighbour to the dashboard.
@@ -137,8 +140,8 @@ func (n *neighbourhood) list(w http.ResponseWriter) {
 }
 
 // pass asks a node and passes its answer on, as it comes. Nothing of the request goes there but its path, its query and the type of
-// answer, and nothing of the answer comes back but its type, its time and its body.
-func (n *neighbourhood) pass(w http.ResponseWriter, r *http.Request) {
+// answer, and nothing of the answer comes back but its type, its time and its body. It ends with ctx.
+func (n *neighbourhood) pass(ctx context.Context, w http.ResponseWriter, r *http.Request) {
 	_, asked, _ := askedOf(r.URL.EscapedPath())
 	name, _, _ := askedOf(r.URL.Path)
 	if asked == "" {
@@ -148,7 +151,7 @@ func (n *neighbourhood) pass(w http.ResponseWriter, r *http.Request) {
 	if r.URL.RawQuery != "" {
 		asked += "?" + r.URL.RawQuery
 	}
-	answer, err := n.nodes.Get(r.Context(), name, asked, accepted(r))
+	answer, err := n.nodes.Get(ctx, name, asked, accepted(r))
 	if errors.Is(err, node.ErrNotFound) {
 		wire.WriteStatus(w, status.New(codes.NotFound, err.Error()))
 		return
@@ -158,8 +161,8 @@ func (n *neighbourhood) pass(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer answer.Body.Close()
-	if answer.StatusCode >= 300 && answer.StatusCode < 400 {
-		wire.WriteStatus(w, status.New(codes.Unavailable, "the other node leads elsewhere, which is not followed"))
+	if code := answer.StatusCode; code < 200 || code >= 300 && code < 400 || code >= 600 {
+		wire.WriteStatus(w, status.New(codes.Unavailable, fmt.Sprintf("the other node answers with HTTP %d, which is not followed", code)))
 		return
 	}
 	h := w.Header()
@@ -171,7 +174,10 @@ func (n *neighbourhood) pass(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	w.WriteHeader(answer.StatusCode)
-	copyOn(w, answer.Body)
+	if err := copyOn(w, answer.Body); err != nil && r.Context().Err() == nil {
+		// The answer is cut short and must not look complete. This panic makes net/http break the connection.
+		panic(http.ErrAbortHandler)
+	}
 }
 
 // accepted returns the types that the dashboard takes.
@@ -182,8 +188,8 @@ func accepted(r *http.Request) string {
 	return "application/json, text/plain;q=0.9, */*;q=0.1"
 }
 
-// copyOn sends each part as it comes: a watch has to tell at once.
-func copyOn(w http.ResponseWriter, from io.Reader) {
+// copyOn sends each part as it comes: a watch has to tell at once. Without an error, the whole is sent.
+func copyOn(w http.ResponseWriter, from io.Reader) error {
 	control, part := http.NewResponseController(w), make([]byte, 32<<10)
 	defer wire.EndInTime(control)
 	for {
@@ -194,11 +200,14 @@ func copyOn(w http.ResponseWriter, from io.Reader) {
 				return errors.Join(err, control.Flush())
 			})
 			if failed != nil {
-				return
+				return failed
 			}
 		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
 		if err != nil {
-			return
+			return err
 		}
 	}
 }

@@ -135,6 +135,8 @@ func TestFaultsOfOtherNodesAreTheirsAlone(t *testing.T) {
 		{"one that does not answer", "/ui/at/edge-2/v1/pods", &village{err: errors.New("no route")}, 503, "no route"},
 		{"one that the file does not have", "/ui/at/edge-9/v1/pods", &village{}, 404, "edge-9"},
 		{"one that leads elsewhere", "/ui/at/edge-2/v1/pods", &village{code: 302}, 503, "not followed"},
+		{"one that changes the protocol", "/ui/at/edge-2/v1/pods", &village{code: 101}, 503, "not followed"},
+		{"one that says no code of HTTP", "/ui/at/edge-2/v1/pods", &village{code: 1000}, 503, "not followed"},
 		{"what a viewer may not read there", "/ui/at/edge-2/v1/audit", &village{code: 403}, 403, ""},
 		{"a file that cannot be read", "/ui/at", &village{err: errors.New("read --nodes-file: gone")}, 409, "read --nodes-file"},
 	} {
@@ -190,14 +192,43 @@ func TestAnswersOfOtherNodesComeAtOnce(t *testing.T) {
 	}
 }
 
+func TestAnswersOfOtherNodesThatBreakOffDoNotLookWhole(t *testing.T) {
+	from, to := io.Pipe()
+	n := withVillage(t, &village{body: from})
+	front := httptest.NewServer(n.server.HTTP())
+	t.Cleanup(front.Close)
+	r, err := http.NewRequestWithContext(t.Context(), "GET", front.URL+"/ui/at/edge-2/v1/pods", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", tokenOf(t, "viewer"))
+	go func() {
+		io.WriteString(to, "first\n")
+		to.CloseWithError(errors.New("connection reset"))
+	}()
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return // it broke before its first part came
+	}
+	defer answer.Body.Close()
+	if got, err := io.ReadAll(answer.Body); err == nil {
+		t.Errorf("got %q as a whole answer", got)
+	}
+}
+
 func TestAnswersOfOtherNodesEndWithTheServer(t *testing.T) {
 	from, to := io.Pipe()
 	stopped, ended := make(chan struct{}), make(chan struct{})
-	hood := newNeighbourhood(&village{code: 200, body: from, gone: func() { to.Close() }}, stopped)
+	hood := newNeighbourhood(&village{code: 200, body: from, gone: func() { to.CloseWithError(context.Canceled) }}, stopped)
 	ctx := auth.NewContext(t.Context(), auth.Identity{Name: "alice", Role: auth.RoleViewer, Via: "token"})
 	go func() {
+		defer close(ended)
+		defer func() {
+			if got := recover(); got != http.ErrAbortHandler {
+				t.Errorf("got %v, want it cut so that it does not look complete", got)
+			}
+		}()
 		hood.serve(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, "GET", "/ui/at/edge-2/v1/pods:watch", nil))
-		close(ended)
 	}()
 	if _, err := io.WriteString(to, "x"); err != nil { // it is read, so the answer is under way
 		t.Fatal(err)
@@ -210,28 +241,31 @@ func TestAnswersOfOtherNodesEndWithTheServer(t *testing.T) {
 	}
 }
 
-func TestOneUserHoldsSoManyAnswersOfOtherNodes(t *testing.T) {
+func TestOneUserHoldsSoManyAnswersOfOneNode(t *testing.T) {
 	from, to := io.Pipe()
 	defer to.Close()
 	v := &village{code: 200, body: from}
 	hood := newNeighbourhood(v, nil)
 	hood.open.Max = 1
 	id := auth.Identity{Name: "alice", Role: auth.RoleViewer, Via: "token"}
-	ask := func() *httptest.ResponseRecorder {
+	ask := func(name string) *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()
-		hood.serve(w, httptest.NewRequestWithContext(auth.NewContext(t.Context(), id), "GET", "/ui/at/edge-2/v1/pods", nil))
+		hood.serve(w, httptest.NewRequestWithContext(auth.NewContext(t.Context(), id), "GET", "/ui/at/"+name+"/v1/pods", nil))
 		return w
 	}
 	done := make(chan struct{})
 	go func() {
-		ask()
+		ask("edge-2")
 		close(done)
 	}()
 	if _, err := io.WriteString(to, "x"); err != nil { // it is read, so the first one is under way
 		t.Fatal(err)
 	}
-	if w := ask(); w.Code != 429 {
+	if w := ask("edge-2"); w.Code != 429 {
 		t.Errorf("the second: got %d %s, want 429", w.Code, w.Body)
+	}
+	if w := ask("edge-3"); w.Code != 404 {
+		t.Errorf("another node: got %d %s, want that it was asked", w.Code, w.Body)
 	}
 	to.Close()
 	select {
