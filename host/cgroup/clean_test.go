@@ -2,6 +2,8 @@ package cgroup
 
 import (
 	"os"
+	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -44,4 +46,21 @@ func TestNoSliceIsLeftOfANodeThatIsCleaned(t *testing.T) {
 		t.Fatal(err)
 	}
 	k.gone("/nodaltest_clean.slice")
+}
+
+func TestWhatIsLeftOfANodeIsFoundInBothPlaces(t *testing.T) {
+	top := t.TempDir()
+	c := Config{Mounts: Mounts{Version: 2, trees: []tree{{dir: top}}}, Name: "kubepods-1a"}
+	if got := Left(c); len(got) != 0 {
+		t.Errorf("where nothing is left: got %q", got)
+	}
+	want := []string{filepath.Join(top, "kubepods-1a"), filepath.Join(top, "kubepods_1a.slice")}
+	for _, dir := range want {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := Left(c); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
 }

@@ -32,6 +32,12 @@ func Clean(dir string) (staged bool, err error) {
 	return staged, nil
 }
 
+// Staged reports whether Clean would leave a volume.
+func Staged(dir string) (bool, error) {
+	volumes, err := filepath.Glob(filepath.Join(dir, stagedIn, "*", "*"))
+	return len(volumes) > 0, err
+}
+
 // removeEmpty removes a directory, unless something is in it.
 func removeEmpty(dir string) (gone bool, err error) {
 	err = os.Remove(dir)

@@ -18,6 +18,9 @@ func TestCleanLeavesWhatIsStaged(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if staged, err := Staged(dir); !staged || err != nil {
+		t.Errorf("with a volume, before: %t, %v", staged, err)
+	}
 	if staged, err := Clean(dir); !staged || err != nil {
 		t.Errorf("with a volume: %t, %v", staged, err)
 	}
@@ -29,6 +32,9 @@ func TestCleanLeavesWhatIsStaged(t *testing.T) {
 	}
 	if err := os.Remove(volume); err != nil {
 		t.Fatal(err)
+	}
+	if staged, err := Staged(dir); staged || err != nil {
+		t.Errorf("without a volume, before: %t, %v", staged, err)
 	}
 	if staged, err := Clean(dir); staged || err != nil {
 		t.Errorf("without a volume: %t, %v", staged, err)

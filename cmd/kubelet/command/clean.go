@@ -36,6 +36,9 @@ var ownFiles = []string{
 // lastFiles mark a root directory as a node's. They go last, so that a later try still finds the node.
 var lastFiles = []string{"secrets.key", "journal"}
 
+// firstFiles are the agent's own files that go before the last ones.
+func firstFiles() []string { return slices.Concat(checkpoint.Files(), ownFiles) }
+
 const cleanUsage = `It removes the node of these flags from this machine: its pods with their logs and volumes, its own container runtime with its
 images, its records, keys and tokens. The data of claims stays, and so do files that the node has not made. The kubelet has to be
 stopped first. There is no way back. "kubelet --help" lists the flags.
@@ -89,9 +92,8 @@ func clean(ctx context.Context, dirs config.Dirs, out io.Writer) error {
 		keepVolumes(dirs.LocalVolumes(), out),
 		keepStaged(dirs.Staging(), out),
 		removeUnlessUsed(dirs.Plugins()), // sockets in it belong to plugins
-		remove(dirs.Root, checkpoint.Files()),
 		cleanDevices(dirs.DevicePlugins()),
-		remove(dirs.Root, ownFiles),
+		remove(dirs.Root, firstFiles()),
 	); err != nil {
 		return err
 	}
@@ -148,7 +150,11 @@ func cleanCgroups(ctx context.Context, root string) error {
 	if err != nil {
 		return nil // a machine without cgroups has none to remove
 	}
-	return cgroup.Clean(ctx, cgroup.Config{Mounts: mounts, Name: ownruntime.PodCgroup(root)})
+	return cgroup.Clean(ctx, podCgroups(mounts, root))
+}
+
+func podCgroups(mounts cgroup.Mounts, root string) cgroup.Config {
+	return cgroup.Config{Mounts: mounts, Name: ownruntime.PodCgroup(root)}
 }
 
 // cleanPods removes the logs and directories of pods. The directories go last, and only if the rest went:

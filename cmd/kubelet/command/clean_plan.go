@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,9 @@ import (
 	"strings"
 
 	"nodal/agent/config"
+	"nodal/host/cgroup"
+	"nodal/host/csi"
+	"nodal/host/device"
 	"nodal/host/volume"
 )
 
@@ -31,31 +35,84 @@ func planClean(dirs config.Dirs, out io.Writer) error {
 		fmt.Fprintln(out, "nothing to clean; other files stay in", dirs.Root)
 		return nil
 	}
-	uids, err := volume.New(volume.Config{Pods: dirs.Pods()}).Own()
+	var plan bytes.Buffer
+	if err := planPods(dirs, &plan); err != nil {
+		return err
+	}
+	planFiles(dirs, &plan)
+	if err := planVolumes(dirs, &plan); err != nil {
+		return err
+	}
+	if plan.Len() == 0 {
+		fmt.Fprintln(&plan, "there is nothing of a node in", dirs.Root)
+	}
+	_, err = plan.WriteTo(out)
+	return err
+}
+
+// planPods tells of what cleanPods and cleanCgroups remove and leave.
+func planPods(dirs config.Dirs, out io.Writer) error {
+	pods := dirs.Pods()
+	uids, err := volume.New(volume.Config{Pods: pods}).Own()
 	if err != nil {
 		return fmt.Errorf("look for pods: %w", err)
 	}
 	if len(uids) > 0 {
-		fmt.Fprintf(out, "would end and remove %d pods with their logs and volumes, in %s and %s\n", len(uids), dirs.Pods(), dirs.PodLogs)
+		fmt.Fprintf(out, "would end and remove %d pods with their logs and volumes, in %s and %s\n", len(uids), pods, dirs.PodLogs)
 	}
-	var there []string
-	for _, name := range slices.Concat([]string{"runtime"}, ownFiles, lastFiles) {
-		if _, err := os.Lstat(filepath.Join(dirs.Root, name)); err == nil {
-			there = append(there, name)
+	if mounts, err := cgroup.FindMounts(); err == nil {
+		if left := cgroup.Left(podCgroups(mounts, dirs.Root)); len(left) > 0 {
+			fmt.Fprintln(out, "would end the processes of pods and remove their cgroups:", strings.Join(left, ", "))
 		}
 	}
-	if len(there) > 0 {
-		fmt.Fprintf(out, "would remove in %s: %s\n", dirs.Root, strings.Join(there, ", "))
+	entries, err := entriesOf(pods)
+	if len(entries) > len(uids) {
+		fmt.Fprintln(out, "files that the node did not create would stay in", pods)
 	}
-	kept, err := os.ReadDir(dirs.LocalVolumes())
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("look for the data of claims: %w", err)
+	return err
+}
+
+// planFiles tells of the files and directories that clean removes by their names.
+func planFiles(dirs config.Dirs, out io.Writer) {
+	tellThere(out, dirs.Root, slices.Concat([]string{"runtime"}, firstFiles(), lastFiles))
+	tellThere(out, dirs.DevicePlugins(), device.OwnFiles())
+	if entries, err := os.ReadDir(dirs.Plugins()); err == nil && len(entries) == 0 {
+		fmt.Fprintln(out, "would remove the empty directory", dirs.Plugins())
 	}
+}
+
+// tellThere names the files that are there.
+func tellThere(out io.Writer, dir string, names []string) {
+	names = slices.DeleteFunc(names, func(name string) bool {
+		_, err := os.Lstat(filepath.Join(dir, name))
+		return err != nil
+	})
+	if len(names) > 0 {
+		fmt.Fprintf(out, "would remove in %s: %s\n", dir, strings.Join(names, ", "))
+	}
+}
+
+// planVolumes tells of what keepVolumes and keepStaged leave.
+func planVolumes(dirs config.Dirs, out io.Writer) error {
+	kept, err := entriesOf(dirs.LocalVolumes())
 	if len(kept) > 0 {
 		fmt.Fprintln(out, "the data of claims would stay in", dirs.LocalVolumes())
 	}
-	if len(uids)+len(there)+len(kept) == 0 {
-		fmt.Fprintln(out, "there is nothing of a node in", dirs.Root)
+	staged, unread := csi.Staged(dirs.Staging())
+	if staged {
+		fmt.Fprintln(out, "volumes would stay staged in", dirs.Staging()+": only their CSI drivers can take them away")
 	}
-	return nil
+	return errors.Join(err, unread)
+}
+
+// entriesOf returns what is in a directory, if there is such a directory.
+func entriesOf(dir string) ([]os.DirEntry, error) {
+	entries, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("look for what would stay: %w", err)
+	}
+	return entries, nil
 }

@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -33,12 +34,26 @@ func TestAPlanOfCleanNamesWhatGoesAndChangesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	foreign := filepath.Join(dirs.Pods(), "theirs", "file")
+	staged := filepath.Join(dirs.Staging(), "kubernetes.io", "csi", "disk.example.com", "hash", "file")
+	for _, file := range []string{foreign, staged, filepath.Join(dirs.Root, "cpu_manager_state"), filepath.Join(dirs.DevicePlugins(), "kubelet.sock"), filepath.Join(dirs.DevicePlugins(), "gpu.sock")} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(dirs.Plugins(), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	before := listing(t, dirs.Root)
 	var out bytes.Buffer
 	if err := planClean(dirs, &out); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"remove 1 pods", "pki, journal", "would stay in " + dirs.LocalVolumes()} {
+	for _, want := range []string{
+		"remove 1 pods", "cpu_manager_state, pki, journal", "would stay in " + dirs.LocalVolumes(),
+		"in " + dirs.DevicePlugins() + ": kubelet.sock\n", "empty directory " + dirs.Plugins(),
+		"would stay staged in " + dirs.Staging(), "would stay in " + dirs.Pods(),
+	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("got %q, want %q in it", out.String(), want)
 		}
