@@ -11,6 +11,8 @@ export class ApiError extends Error {
     message: string,
     /** The fields of a refused manifest, each with its fault. */
     readonly violations: Array<{ field: string; description: string }> = [],
+    /** The code of gRPC. */
+    readonly code = 0,
   ) {
     super(message);
   }
@@ -28,7 +30,7 @@ async function failure(response: Response): Promise<ApiError> {
     const violations = (status.details ?? []).flatMap(
       (detail) => (detail["fieldViolations"] as ApiError["violations"] | undefined) ?? [],
     );
-    return new ApiError(response.status, status.message ?? response.statusText, violations);
+    return new ApiError(response.status, status.message ?? response.statusText, violations, status.code);
   } catch {
     return new ApiError(response.status, text.trim() || response.statusText || `HTTP ${response.status}`);
   }

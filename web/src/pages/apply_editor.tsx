@@ -17,7 +17,7 @@ import { toYaml } from "../pure/yaml";
 import { applied, remember, undoFor } from "../state/applied";
 import { link } from "../state/link";
 import { kindOf } from "../state/objects";
-import { Overtaken, type Reading, readForEdit, readPod, unlessOvertaken } from "../state/reading";
+import { applyRead, Overtaken, present, type Reading, reading, readForEdit, readPod } from "../state/reading";
 import { place } from "../state/route";
 import { onLeaving } from "../state/session";
 import { readStanding } from "../state/standing";
@@ -43,7 +43,6 @@ export function ApplyEditor() {
   const plan = useSignal<Plan>(noPlan);
   const planning = useSignal(false);
   const busy = useSignal(false);
-  const reading = useSignal<Reading | null>(null);
   const overtaken = useSignal(false);
   const known = useSignal<Known>({ schemas: {}, capabilities: [] });
   useEffect(() => {
@@ -65,6 +64,7 @@ export function ApplyEditor() {
   };
   const put = (value: string) => {
     reading.value = null;
+    overtaken.value = false;
     write(value);
     turn.value++;
   };
@@ -82,19 +82,15 @@ export function ApplyEditor() {
     busy.value = true;
     const { outcomes } = plan.value;
     overtaken.value = false;
-    await unlessOvertaken(reading.value, (since) => send(text.value, outcomes, since)).then(
-      () => (reading.value = null), // the next change is one of what was applied
-      (error: unknown) => {
-        overtaken.value = error instanceof Overtaken;
-        plan.value = { ...problemOf(error), outcomes };
-      },
-    );
+    await applyRead(text.value, (since) => send(text.value, outcomes, since)).catch((error: unknown) => {
+      overtaken.value = error instanceof Overtaken;
+      plan.value = { ...problemOf(error), outcomes };
+    });
     busy.value = false;
   };
   /** goOn takes the present state for the one that was read, and shows what would change now. */
   const goOn = async () => {
-    const before = reading.value!;
-    reading.value = { ...before, ...(await before.again()) };
+    reading.value = await present(reading.value!);
     overtaken.value = false;
     round.value++;
   };

@@ -1,10 +1,13 @@
 // What an editor has read, so that it does not overwrite what others change meanwhile.
+import { signal } from "@preact/signals";
 import type { GetObjectResponse, GetPodResponse } from "../api/gen";
 import { ApiError, perform } from "../api/request";
 import { getObject, getPod } from "../pure/calls";
+import { objectsOf } from "../pure/documents";
 import { manifestOf, manifestOfObject } from "../pure/manifest";
 import type { PodName } from "../pure/health";
 import type { KindInfo } from "../pure/kinds";
+import { onLeaving } from "./session";
 
 interface State {
   text: string;
@@ -36,18 +39,45 @@ export async function readForEdit(info: KindInfo, named: PodName): Promise<Readi
 /** Overtaken says that others have changed what was read. */
 export class Overtaken extends Error {}
 
-const most = 5; // tries: the status of a pod changes at any time, and counts as a change of it
+/** reading holds what the editor has read. It stays, as the draft does, while the user visits other pages. */
+export const reading = signal<Reading | null>(null);
+onLeaving(() => (reading.value = null));
 
-/** unlessOvertaken sends a change with the revision until which nothing else has changed. */
-export async function unlessOvertaken<T>(reading: Reading | null, change: (since: string) => Promise<T>): Promise<T> {
-  if (!reading) return change("");
+/** present reads it again; null if it is gone. */
+export async function present(read: Reading): Promise<Reading | null> {
+  try {
+    return { ...read, ...(await read.again()) };
+  } catch (error) {
+    if (error instanceof ApiError && error.http === 404) return null;
+    throw error;
+  }
+}
+
+const most = 5; // tries: the status of a pod changes at any time, and counts as a change of it
+const aborted = 10; // the code of gRPC: the object has changed
+
+const namesIn = (bundle: string) => objectsOf(bundle).map(({ kind, metadata }) => `${kind}/${metadata?.namespace ?? "default"}/${metadata?.name}`);
+
+/** unlessOvertaken sends a bundle. If what was read is all of it, the change has the revision until which nothing else has changed. */
+export async function unlessOvertaken<T>(read: Reading | null, bundle: string, change: (since: string) => Promise<T>): Promise<T> {
+  const names = namesIn(bundle);
+  if (!read || (names.length > 0 && !names.includes(namesIn(read.text)[0]!))) return change("");
   for (let left = most; ; left--) {
-    const now = await reading.again();
-    if (now.text !== reading.text) throw new Overtaken(`${reading.name} has changed since it was read here.`);
+    const now = await present(read);
+    if (now?.text !== read.text) throw new Overtaken(`${read.name} ${now ? "has changed since it was read here" : "is gone"}.`);
     try {
-      return await change(now.revision);
+      return await change(names.length === 1 ? now.revision : "");
     } catch (error) {
-      if (left === 1 || !(error instanceof ApiError && error.http === 409)) throw error;
+      if (!(error instanceof ApiError && error.code === aborted)) throw error;
+      if (left === 1) throw new Overtaken(error.message);
     }
   }
+}
+
+/** applyRead is unlessOvertaken for what the editor has read. The next change is one of what was applied. */
+export async function applyRead(bundle: string, change: (since: string) => Promise<void>): Promise<void> {
+  const before = reading.value;
+  await unlessOvertaken(before, bundle, change);
+  const now = before && (await present(before).catch(() => before));
+  if (reading.value === before) reading.value = now;
 }
