@@ -16,7 +16,7 @@ import { arounds, Finder, type Wish, wishOf } from "../pure/find_lines";
 import { objectOf } from "../pure/health";
 import { lookingWords, noLines } from "../pure/no_lines";
 import type { Line } from "../pure/ring";
-import { type Listed, Rows, type Standing } from "../pure/rows";
+import { goneSince, type Listed, Rows, type Standing } from "../pure/rows";
 import { seekOf } from "../pure/seek";
 import { clock } from "../pure/time";
 import { LogReader } from "../state/logs";
@@ -128,7 +128,7 @@ export function LogView({ reader, names, at }: LogViewProps) {
   const width = useSignal(0);
   const { count } = shown.value;
   const target = useTarget(box, reader, at, rows);
-  useFollow(box, following, shown, rows);
+  useFollow(box, following, rows);
   useSignalEffect(() => {
     if (!reader.held.value || at || !following.peek()) return;
     // A log from its beginning is not followed.
@@ -264,13 +264,11 @@ function Search({ reader, wish, problem, hits, following, at }: SearchProps) {
  * useFollow keeps the end visible while lines come. If the log is not followed, it keeps the
  * position, even as old lines go.
  */
-function useFollow(box: { current: HTMLDivElement | null }, following: Signal<boolean>, shown: ReadonlySignal<Listed>, rows: ReadonlySignal<Standing>) {
-  const last = useRef<{ of: object; gone: number } | null>(null);
+function useFollow(box: { current: HTMLDivElement | null }, following: Signal<boolean>, rows: ReadonlySignal<Standing>) {
+  const last = useRef<Standing | null>(null);
   useSignalEffect(() => {
-    const { of } = shown.value;
-    const { gone } = rows.value;
-    const just = last.current?.of === of ? gone - last.current.gone : 0;
-    last.current = { of, gone };
+    const just = goneSince(last.current, rows.value);
+    last.current = rows.value;
     if (!following.value && just === 0) return;
     requestAnimationFrame(() => {
       const b = box.current;

@@ -16,6 +16,8 @@ export interface Listed {
 
 /** Standing tells how many rows are above each line. */
 export interface Standing {
+  /** Whose rows these are: others are counted from another start. */
+  of: object;
   all: number;
   gone: number; // rows of dropped lines
   top(index: number): number;
@@ -23,10 +25,14 @@ export interface Standing {
   at(row: number): number;
 }
 
+/** goneSince counts the rows that have gone in front, if both are of the same count. */
+export const goneSince = (before: Standing | null, now: Standing) => (before?.of === now.of ? now.gone - before.gone : 0);
+
 const longer = 20; // characters of the words behind a line that is shown in part
 
 export class Rows {
   private of: object | undefined;
+  private count: object = {};
   private gone = 0;
   /** The rows down to the end of each line, counted from the first one ever, from an index on. */
   private ends: number[] = [];
@@ -39,17 +45,18 @@ export class Rows {
   /** look measures the lines since the last time. */
   look(listed: Listed): Standing {
     const { count, gone } = listed;
-    if (this.columns === 0) return { all: count, gone, top: (index) => index, at: (row) => row };
+    if (this.columns === 0) return { of: listed.of, all: count, gone, top: (index) => index, at: (row) => row };
     if (listed.of !== this.of) this.restart(listed);
     this.drop(gone - this.gone);
     this.gone = gone;
     for (let i = this.ends.length - this.from; i < count; i++) this.ends.push(this.end() + this.heightOf(listed.at(i)));
     const top = (index: number) => (index > 0 ? (this.ends[this.from + Math.min(index, count) - 1] ?? this.before) : this.before) - this.before;
-    return { all: top(count), gone: this.before, top, at: (row) => search(count, (index) => top(index + 1) > row) };
+    return { of: this.count, all: top(count), gone: this.before, top, at: (row) => search(count, (index) => top(index + 1) > row) };
   }
 
   private restart({ of, gone }: Listed): void {
     this.of = of;
+    this.count = {};
     this.gone = gone;
     this.ends = [];
     this.from = this.before = 0;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Line } from "../../src/pure/ring";
-import { type Listed, Rows, shownChars } from "../../src/pure/rows";
+import { goneSince, type Listed, Rows, shownChars } from "../../src/pure/rows";
 
 const line = (id: number, text: string): Line => ({ id, time: "", source: 0, text, cut: 0 });
 const of = {};
@@ -47,6 +47,16 @@ describe("Rows", () => {
     rows.look(listed([25, 5], 3));
     const other = rows.look(listed([5], 0, {}));
     expect([other.all, other.gone]).toEqual([1, 0]);
+  });
+
+  it("counts what has gone within one count alone", () => {
+    const rows = new Rows(10);
+    const before = rows.look(listed([25, 5]));
+    const now = rows.look(listed([5, 15, 5], 1));
+    expect([goneSince(null, now), goneSince(before, now)]).toEqual([0, 3]);
+    expect(goneSince(now, new Rows(20).look(listed([5, 15, 5], 1)))).toBe(0);
+    expect(goneSince(now, new Rows(0).look(listed([5, 15, 5], 1)))).toBe(0);
+    expect(goneSince(now, rows.look(listed([5], 0, {})))).toBe(0);
   });
 
   it("keeps its place over many lines that come and go", () => {
