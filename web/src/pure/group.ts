@@ -26,7 +26,7 @@ function nameIn(pod: Pod, by: Grouping): string {
     namespace: () => pod.namespace,
     source: () => pod.source,
     app: () => appLabels.map((label) => labels[label]).find(Boolean),
-    owner: () => ownerReferences[0] && `${ownerReferences[0].kind} ${ownerReferences[0].name}`,
+    owner: () => ownerReferences[0] && `${ownerReferences[0].kind} ${pod.namespace}/${ownerReferences[0].name}`,
   };
   return names[by]() || none[by];
 }

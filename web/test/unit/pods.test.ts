@@ -182,7 +182,8 @@ describe("grouped", () => {
   });
   it("knows the workload that owns a pod", () => {
     const owned = of("a-1", { object: { metadata: { ownerReferences: [{ kind: "ReplicaSet", name: "a" }] } } });
-    expect(grouped([owned, of("b", {})], "owner", 0).filter(isGroup).map((group) => group.name)).toEqual(["ReplicaSet a", "of no workload"]);
+    const elsewhere = { ...owned, namespace: "prod" };
+    expect(grouped([owned, elsewhere, of("b", {})], "owner", 0).filter(isGroup).map((group) => group.name)).toEqual(["ReplicaSet default/a", "ReplicaSet prod/a", "of no workload"]);
   });
   it("takes no grouping from an address that there is not", () => {
     expect(["owner", "colour", ""].map((group) => groupingOf(new URLSearchParams({ group })))).toEqual(["owner", "", ""]);
