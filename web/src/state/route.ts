@@ -1,6 +1,6 @@
 // The address of the page. Paths are real, so links can be saved and sent.
 import { signal } from "@preact/signals";
-import { through } from "../api/through";
+import { decoded, through } from "../api/through";
 
 const base = through || "/ui";
 
@@ -12,15 +12,6 @@ export interface Place {
 function read(): Place {
   const path = location.pathname.slice(base.length).split("/").filter(Boolean).map(decoded);
   return { path, query: new URLSearchParams(location.search) };
-}
-
-/** decoded returns a part that cannot be decoded unchanged: no page has such a name. */
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
 }
 
 export const place = signal<Place>(read());

@@ -15,6 +15,7 @@ it.each([
   ["/ui/at/edge-2", "/ui/at/edge-2"],
   ["/ui/at/edge-2/pods/default/web", "/ui/at/edge-2"],
   ["/ui/pods/at/x", ""],
+  ["/ui/at/%E0/", "/ui/at/%E0"],
 ])("the page %s shows a node at %j", async (path, want) => expect((await at(path)).through).toBe(want));
 
 it("asks the shown node for everything but who is signed in here", async () => {
