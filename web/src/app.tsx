@@ -16,7 +16,7 @@ import { showsCommands } from "./state/commands";
 import { link } from "./state/link";
 import { keepUp, node, podList } from "./state/live";
 import { kindOf } from "./state/objects";
-import { neighbours } from "./state/neighbours";
+import { hasNeighbours, neighbours } from "./state/neighbours";
 import { hrefOf, ownHref, place } from "./state/route";
 import { acting, isAdmin, mayAct, session, signInProblem, signOut } from "./state/session";
 import { type Theme, theme } from "./state/theme";
@@ -116,7 +116,7 @@ function Header() {
             Apply
           </a>
         )}
-        {neighbours.value.length > 0 && (
+        {hasNeighbours.value && (
           <a href={ownHref("nodes")} aria-current={current("nodes")}>
             Nodes
           </a>

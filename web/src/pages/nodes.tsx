@@ -6,21 +6,22 @@ import { HealthIcon, Icon } from "../parts/icons";
 import type { Row } from "../pure/export";
 import { wantedOf } from "../pure/find";
 import { healthNames, healthOf, keyOf, nameOf, readiness, reasonOf, whyOf } from "../pure/health";
-import { type Place, podsOfAll, type Shown, standingOf, troubled } from "../pure/nodes";
+import { atMost, type Place, podsOfAll, type Shown, standingOf, troubled } from "../pure/nodes";
 import { since } from "../pure/time";
 import { now, slow } from "../state/clock";
 import { node, podList } from "../state/live";
-import { look, neighbours, neighboursProblem, pathAt, type Seen } from "../state/neighbours";
+import { look, neighbours, neighboursProblem, pathAt, readNeighbours, type Seen } from "../state/neighbours";
 import { place, setQuery } from "../state/route";
 
 const interval = 5000; // milliseconds between two looks at another node
+const atOnce = 8; // nodes that are asked
 const most = 200;
 
 export function NodesPage() {
+  useEffect(() => void readNeighbours(), []); // the file may have changed
   const seen = useNeighbours();
-  const here: Shown = { name: node.value?.name ?? "This node", node: node.value ?? undefined, pods: podList.value, problem: "" };
-  const nodes = [here, ...neighbours.value.map(({ name }): Shown => ({ name, node: seen.get(name)?.node, pods: seen.get(name)?.pods ?? [], problem: seen.get(name)?.problem ?? "" }))];
-  const baseOf = (name: string) => (name === here.name ? "/ui" : pathAt(name));
+  const here: Shown = { name: node.value?.name ?? "This node", base: "/ui", node: node.value ?? undefined, pods: podList.value, problem: "" };
+  const nodes = [here, ...neighbours.value.map(({ name }): Shown => ({ name, base: pathAt(name), node: seen.get(name)?.node, pods: seen.get(name)?.pods ?? [], problem: seen.get(name)?.problem ?? "" }))];
   return (
     <div class="page">
       <div class="page-head">
@@ -41,23 +42,23 @@ export function NodesPage() {
         </thead>
         <tbody>
           {nodes.map((one, i) => (
-            <NodeRow key={one.name} one={one} base={baseOf(one.name)} url={neighbours.value[i - 1]?.url} />
+            <NodeRow key={one.base} one={one} url={neighbours.value[i - 1]?.url} />
           ))}
         </tbody>
       </table>
-      <PodsOfAll nodes={nodes} baseOf={baseOf} />
+      <PodsOfAll nodes={nodes} />
     </div>
   );
 }
 
-function NodeRow({ one, base, url }: { one: Shown; base: string; url: string | undefined }) {
+function NodeRow({ one, url }: { one: Shown; url: string | undefined }) {
   const { health, words, why } = standingOf(one);
   const bad = troubled(one.pods, slow.value);
   const known = one.node !== undefined;
   return (
     <tr>
       <th scope="row">
-        <a href={`${base}/`}>{one.name}</a>
+        <a href={`${one.base}/`}>{one.name}</a>
       </th>
       <td>
         <HealthIcon health={health} /> {words}
@@ -71,7 +72,7 @@ function NodeRow({ one, base, url }: { one: Shown; base: string; url: string | u
   );
 }
 
-function PodsOfAll({ nodes, baseOf }: { nodes: readonly Shown[]; baseOf: (node: string) => string }) {
+function PodsOfAll({ nodes }: { nodes: readonly Shown[] }) {
   const whole = useSignal(false);
   const wanted = wantedOf(place.value.query);
   const found = podsOfAll(nodes, wanted, slow.value);
@@ -103,7 +104,7 @@ function PodsOfAll({ nodes, baseOf }: { nodes: readonly Shown[]; baseOf: (node: 
           </thead>
           <tbody>
             {found.slice(0, whole.value ? found.length : most).map((one) => (
-              <PodRow key={`${one.node}/${keyOf(one.pod)}`} one={one} base={baseOf(one.node)} />
+              <PodRow key={`${one.base}/${keyOf(one.pod)}`} one={one} />
             ))}
           </tbody>
         </table>
@@ -117,7 +118,7 @@ function PodsOfAll({ nodes, baseOf }: { nodes: readonly Shown[]; baseOf: (node: 
   );
 }
 
-function PodRow({ one: { node: of, pod }, base }: { one: Place; base: string }) {
+function PodRow({ one: { node: of, base, pod } }: { one: Place }) {
   const { ready, all } = readiness(pod);
   const why = whyOf(pod);
   return (
@@ -141,17 +142,18 @@ function PodRow({ one: { node: of, pod }, base }: { one: Place; base: string }) 
 
 const rowOf = ({ node: of, pod }: Place): Row => ({ node: of, namespace: pod.namespace, name: pod.name, state: healthNames[healthOf(pod, now.value)], reason: reasonOf(pod), why: whyOf(pod), restarts: pod.restarts ?? 0, acceptedAt: pod.acceptedAt });
 
-/** useNeighbours looks at the other nodes while the page is visible. A slow one delays no other. */
+/** useNeighbours looks at the other nodes while the page is visible, some at a time. */
 function useNeighbours(): ReadonlyMap<string, Seen> {
   const seen = useSignal<ReadonlyMap<string, Seen>>(new Map());
   const names = neighbours.value.map(({ name }) => name);
   useEffect(() => {
     let over = false;
+    const inTurn = atMost(atOnce);
     const timers = new Map<string, ReturnType<typeof setTimeout>>();
     const ask = async (name: string) => {
       if (!document.hidden) {
-        const next = await look(name, seen.peek().get(name));
-        if (over) return;
+        const next = await inTurn(async () => (over ? undefined : look(name, seen.peek().get(name))));
+        if (over || !next) return;
         seen.value = new Map(seen.peek()).set(name, next);
       }
       timers.set(name, setTimeout(() => void ask(name), interval));

@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { type Target, targetsFor } from "../pure/palette";
 import { through } from "../api/through";
 import { podList } from "../state/live";
-import { neighbours } from "../state/neighbours";
+import { hasNeighbours } from "../state/neighbours";
 import { go, hrefOf } from "../state/route";
 import { acting, isAdmin, session } from "../state/session";
 import { Dialog } from "./dialog";
@@ -17,7 +17,7 @@ const pages = (): Target[] => [
   page("Pods", "pods"),
   page("Events", "events"),
   ...(session.value?.live ? [page("Logs of several pods", "logs"), page("Images", "images"), page("Objects", "objects")] : []),
-  ...(neighbours.value.length && !through ? [page("Nodes", "nodes")] : []),
+  ...(hasNeighbours.value && !through ? [page("Nodes", "nodes")] : []),
   ...(isAdmin.value ? [page("Tokens", "tokens")] : []),
   ...(acting.value ? [page("Apply", "apply")] : []),
 ];

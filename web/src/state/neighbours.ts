@@ -1,7 +1,7 @@
 // Other nodes that this one shows. They are read through it, and it changes nothing there.
-import { effect, signal } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
 import type { GetNodeResponse, ListPodsResponse, Pod } from "../api/gen";
-import { messageOf } from "../api/request";
+import { ApiError, messageOf } from "../api/request";
 import { getNode, listPods } from "../pure/calls";
 import { onLeaving, session } from "./session";
 
@@ -14,6 +14,8 @@ export interface Neighbour {
 export const neighbours = signal<readonly Neighbour[]>([]);
 /** neighboursProblem says why the file of nodes cannot be used. */
 export const neighboursProblem = signal("");
+/** hasNeighbours: a file that cannot be used is to be seen, too. */
+export const hasNeighbours = computed(() => neighbours.value.length > 0 || neighboursProblem.value !== "");
 
 export const pathAt = (name: string) => `/ui/at/${encodeURIComponent(name)}`;
 
@@ -22,17 +24,18 @@ async function read<T>(path: string): Promise<T> {
   const text = await answer.text();
   if (answer.ok) return JSON.parse(text) as T;
   const [, message] = /"message": *"((?:[^"\\]|\\.)*)"/.exec(text) ?? [];
-  throw new Error(message ? (JSON.parse(`"${message}"`) as string) : text || `HTTP ${answer.status}`);
+  throw new ApiError(answer.status, message ? (JSON.parse(`"${message}"`) as string) : text || `HTTP ${answer.status}`);
 }
 
 /** readNeighbours lists the nodes. Users of some namespaces have none, and nor has the read-only port. */
-async function readNeighbours(): Promise<void> {
+export async function readNeighbours(): Promise<void> {
   try {
     neighbours.value = (await read<{ nodes: Neighbour[] }>("/ui/at")).nodes;
     neighboursProblem.value = "";
   } catch (error) {
+    if (!(error instanceof ApiError)) return; // this node is away
     neighbours.value = [];
-    neighboursProblem.value = messageOf(error);
+    neighboursProblem.value = error.http === 403 ? "" : error.message;
   }
 }
 
@@ -44,7 +47,10 @@ effect(() => {
   if (live) void readNeighbours();
 });
 
-onLeaving(() => (neighbours.value = []));
+onLeaving(() => {
+  neighbours.value = [];
+  neighboursProblem.value = "";
+});
 
 /** Seen holds the last answers of a node. */
 export interface Seen {

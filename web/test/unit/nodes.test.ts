@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import type { Pod } from "../../src/api/gen";
 import type { Wanted } from "../../src/pure/find";
-import { podsOfAll, type Shown, standingOf, troubled } from "../../src/pure/nodes";
+import { atMost, podsOfAll, type Shown, standingOf, troubled } from "../../src/pure/nodes";
 
 const pod = (name: string, more: Partial<Pod> = {}): Pod => ({ namespace: "default", name, phase: "POD_PHASE_RUNNING", ready: true, ...more });
 const crashing = (name: string) => pod(name, { ready: false, reason: "CrashLoopBackOff" });
-const shown = (name: string, ...pods: Pod[]): Shown => ({ name, node: { conditions: [{ type: "Ready", status: "True" }] }, pods, problem: "" });
+const shown = (name: string, ...pods: Pod[]): Shown => ({ name, base: `/ui/at/${name}`, node: { conditions: [{ type: "Ready", status: "True" }] }, pods, problem: "" });
 const wanted = (text = ""): Wanted => ({ text, health: "", sort: "health", down: false });
 
 describe("standingOf", () => {
@@ -32,4 +32,24 @@ describe("podsOfAll", () => {
   });
 
   it("counts what is in trouble on each", () => expect(nodes.map(({ pods }) => troubled(pods, 0))).toEqual([1, 1]));
+});
+
+it("leads to the node of a pod, whatever its name", () => {
+  const own = { ...shown("edge", pod("web")), base: "/ui" };
+  expect(podsOfAll([own, shown("edge", pod("db"))], wanted(), 0).map(({ base, pod: { name } }) => `${base} ${name}`)).toEqual(["/ui/at/edge db", "/ui web"]);
+});
+
+it("runs so many tasks at a time, and all in the end", async () => {
+  const inTurn = atMost(8);
+  let running = 0;
+  let most = 0;
+  const task = async (i: number) => {
+    most = Math.max(most, ++running);
+    await Promise.resolve();
+    running--;
+    if (i % 3 === 0) throw new Error("no answer");
+    return i;
+  };
+  const all = await Promise.allSettled(Array.from({ length: 40 }, (_, i) => inTurn(() => task(i))));
+  expect([most, all.filter(({ status }) => status === "fulfilled").length]).toEqual([8, 26]);
 });
