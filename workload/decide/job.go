@@ -196,6 +196,7 @@ func (r *run) fit() {
 const (
 	firstPause = 10 * time.Second
 	mostPause  = 10 * time.Minute
+	pausing    = 7 // failures after which the pause grows no more
 )
 
 // pauseAfterFailures returns when the next pod may start: ten seconds after a failure, and twice as long after each further
@@ -219,7 +220,7 @@ func (r *run) pauseAfterFailures() time.Time {
 	if failures == 0 {
 		return time.Time{}
 	}
-	return failure.Add(min(mostPause, firstPause<<min(failures-1, 10)))
+	return failure.Add(min(mostPause, firstPause<<(min(failures, pausing)-1)))
 }
 
 // endActive deletes the pods that have not ended.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -39,7 +40,7 @@ func refused(p *corev1.Pod) bool {
 // all others.
 const (
 	mostEnded      = 50  // kept of one job
-	mostEndedOfAll = 200 // kept of all jobs together
+	mostEndedOfAll = 200 // kept of all jobs together, but for those that a pause follows from
 )
 
 // clear deletes the ended pods beyond those numbers, the oldest first. A pod stays until the status that counts it is stored.
@@ -64,12 +65,38 @@ func (w *World) spentPods() map[types.UID]bool {
 		owner := metav1.GetControllerOf(p)
 		return owner != nil && owners[owner.UID] && ended(p) && !refused(p) && p.DeletionTimestamp == nil
 	})
-	slices.SortStableFunc(kept, oldestFirst)
+	slices.SortStableFunc(kept, func(a, b *corev1.Pod) int { return oldestFirst(b, a) })
+	kept = w.withoutPauses(kept)
 	spent := map[types.UID]bool{}
-	for _, p := range kept[:max(0, len(kept)-mostEndedOfAll)] {
+	for _, p := range kept[min(len(kept), mostEndedOfAll):] {
 		spent[p.UID] = true
 	}
 	return spent
+}
+
+// withoutPauses leaves out the failures since the last success of jobs that go on: the pause before the next pod follows from
+// them. The pods come newest first.
+func (w *World) withoutPauses(pods []*corev1.Pod) []*corev1.Pod {
+	yet := map[types.UID]int{} // failures of each job that a pause follows from
+	for _, j := range w.Jobs {
+		if !jobIs(j, batchv1.JobComplete) && !jobIs(j, batchv1.JobFailed) {
+			yet[j.UID] = pausing
+		}
+	}
+	return where(pods, func(p *corev1.Pod) bool {
+		job := metav1.GetControllerOf(p).UID
+		if p.Status.Phase == corev1.PodSucceeded {
+			yet[job] = 0
+		}
+		yet[job]--
+		return yet[job] < 0
+	})
+}
+
+func jobIs(j *batchv1.Job, kind batchv1.JobConditionType) bool {
+	return slices.ContainsFunc(j.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return c.Type == kind && c.Status == corev1.ConditionTrue
+	})
 }
 
 func oldestFirst(a, b *corev1.Pod) int {

@@ -73,15 +73,71 @@ func TestAnEndedJobKeepsNoRefusedPods(t *testing.T) {
 	}
 }
 
+// jobNamed returns a job with pods of its own.
+func jobNamed(name string, completions, parallelism int32) *batchv1.Job {
+	j := jobOf(completions, parallelism)
+	j.ObjectMeta = metaOf(name)
+	j.Spec.Selector, j.Spec.Template.Labels = &metav1.LabelSelector{MatchLabels: app(name)}, app(name)
+	return j
+}
+
+func (s *site) activeOf(name string) []*corev1.Pod {
+	return where(s.activePods(), func(p *corev1.Pod) bool { return p.Labels["app"] == name })
+}
+
+// runBeside has some jobs run more pods than are kept of all jobs, within a few seconds.
+func (s *site) runBeside(name string) {
+	for i := range 2 * mostEndedOfAll / mostEnded {
+		s.post(jobNamed(fmt.Sprint("beside-", name, i), mostEnded, mostEnded))
+		for range 3 {
+			s.round()
+			for _, p := range s.activePods() {
+				if strings.HasPrefix(p.Labels["app"], "beside-") {
+					s.end(p, corev1.PodSucceeded)
+				}
+			}
+		}
+	}
+}
+
+func TestAJobPausesAfterFailuresHoweverManyPodsOfOthersEnd(t *testing.T) {
+	s := newSite(t)
+	j := jobNamed("fails", 2, 1)
+	j.Spec.BackoffLimit = new(int32(20))
+	s.post(j)
+	s.settle()
+	for failures := range 9 {
+		at := s.now
+		s.end(s.activeOf("fails")[0], corev1.PodFailed)
+		if failures >= 3 {
+			s.runBeside(fmt.Sprint(failures))
+		}
+		for len(s.activeOf("fails")) == 0 {
+			if plan := s.round(); len(plan.Changes) == 0 && plan.Again.After(s.now) {
+				s.now = plan.Again
+			}
+		}
+		made := s.activeOf("fails")[0].CreationTimestamp.Time
+		if want := min(mostPause, firstPause<<failures); made.Sub(at) != want {
+			t.Errorf("after %d failures the next pod is made in %s, want %s", failures+1, made.Sub(at), want)
+		}
+	}
+	s.end(s.activeOf("fails")[0], corev1.PodSucceeded)
+	s.runBeside("at-last")
+	s.settle()
+	if n := len(where(s.sorted(), ended)); n != mostEndedOfAll {
+		t.Errorf("%d pods are kept after the success, want %d", n, mostEndedOfAll)
+	}
+	if n := len(s.activeOf("fails")); n != 1 {
+		t.Errorf("after the success %d pods run, want 1", n)
+	}
+}
+
 func TestAllJobsTogetherKeepSomeEndedPods(t *testing.T) {
 	s := newSite(t)
 	const jobs, each = 30, 10
 	for i := range jobs {
-		j := jobOf(each, each)
-		j.ObjectMeta = metaOf(fmt.Sprint("job", i))
-		own := app(j.Name)
-		j.Spec.Selector, j.Spec.Template.Labels = &metav1.LabelSelector{MatchLabels: own}, own
-		s.post(j)
+		s.post(jobNamed(fmt.Sprint("job", i), each, each))
 		s.settle()
 		s.endAll(corev1.PodSucceeded)
 		s.now = s.now.Add(time.Second)
