@@ -105,10 +105,17 @@ func (d *daemon) fit(stays bool) {
 		}
 	case d.of.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType:
 		d.end(present)
-	case len(present) > 0 && d.available(present[0], d.of.Spec.MinReadySeconds),
-		d.surge() == 0 || !d.available(past[0], d.of.Spec.MinReadySeconds):
+	case d.surge() == 0:
 		d.end(past)
-	case len(present) == 0 && d.runs && recent == 0:
+	case len(present) > 0:
+		if !ready(past[0]) || d.available(present[0], d.of.Spec.MinReadySeconds) {
+			d.end(past)
+		}
+	case !d.runs:
+		if !d.available(past[0], d.of.Spec.MinReadySeconds) {
+			d.end(past) // none takes its place
+		}
+	case recent == 0:
 		d.make()
 	}
 }

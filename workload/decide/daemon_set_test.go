@@ -127,6 +127,43 @@ func TestADaemonIsReplacedAsItsStrategySays(t *testing.T) {
 	}
 }
 
+func TestADaemonThatSurgesNeedsItsOldPodUntilTheNewOneIsAvailable(t *testing.T) {
+	const minReady = 5
+	version := func(image string) *appsv1.DaemonSet {
+		d := daemonOf("log", image, 1)
+		d.Spec.MinReadySeconds = minReady
+		return d
+	}
+	s := newSite(t)
+	s.post(version("v1"))
+	for len(where(s.sorted(), ready)) == 0 {
+		s.round()
+	}
+	s.post(version("v2")) // while the first one is ready, and not yet available
+	for at := range 20 {
+		s.round()
+		if n := len(where(s.sorted(), ready)); n == 0 {
+			t.Errorf("round %d: no pod is ready", at)
+		}
+	}
+	s.settle()
+	if got := s.activeImages(); len(got) != 1 || got[0] != "v2" {
+		t.Fatalf("in the end there are %v", got)
+	}
+	s.sorted()[0].Status.Conditions[0].Status = corev1.ConditionFalse
+	s.post(version("v3"))
+	for _, c := range Next(s.look()).Changes {
+		if c.Do == DeletePod {
+			t.Error("a pod that is not ready goes before there is another one")
+		}
+		s.take(c)
+	}
+	gone := where(Next(s.look()).Changes, func(c Change) bool { return c.Do == DeletePod })
+	if len(gone) != 1 || gone[0].Pod.Spec.Containers[0].Image != "v2" {
+		t.Errorf("beside the new pod the plan deletes %v, want the one that is not ready", gone)
+	}
+}
+
 func TestTheTemplatesOfADaemonAreKept(t *testing.T) {
 	s := newSite(t)
 	first := daemonOf("log", "v1", 0)
