@@ -78,7 +78,7 @@ func build(o Options, f facts, m memory, r runtime, guard *auth.Authenticator) (
 		Store: m.state.Store, Offer: f.offers.Read, Present: present(p.machine.Down, p.vitals.Short, r.health.Known),
 		Storage: m.keeper, NewUID: uuid.NewUUID, Sources: locations(cfg), Policy: cfg.Policy,
 		Preempted: preempted(report, m.counts.Preempted), Unheld: r.own.Unheld, Cordon: m.cordon.State,
-		NoWorkloads: noWorkloads(f),
+		NoWorkloads: noWorkloads(f), Services: services(o.Config.Runtime, f, r.own),
 	}
 	p.intake.Before = p.handover.before
 	p.machine.Resume = p.intake.Resume

@@ -72,7 +72,7 @@ func reach(ctx context.Context, o Options, f facts, m memory) (r runtime, err er
 		LogsDir: cfg.Dirs.PodLogs, ResolvConf: resolvConf(cfg.Pods.DNS.ResolvConf, o.Log), CgroupParent: parent,
 		// Swap limits are looked for each time: before the first container there may be no cgroup that shows them.
 		Node: func() spec.Node {
-			return podNode(fixed, f.offers.Read(), f.cgroups.Version == 2 && f.cgroups.LimitsSwap())
+			return withServices(podNode(fixed, f.offers.Read(), f.cgroups.Version == 2 && f.cgroups.LimitsSwap()), m.state.Store)
 		},
 		Objects: m.state.Store.Object, Files: m.volumes.OpenFile, Extras: []spec.Contributor{files.OfVolumes(m.volumes), ofDevices, ofClaims, m.files.Extras},
 		LastWords: m.files.LastWords, Event: m.state.Events.Add, Connect: r.own.Connect(), Making: r.own.Making(),

@@ -123,7 +123,7 @@ func apiTasks(o Options, f facts, p parts, heard board, local grpc.ClientConnInt
 		self := membership.Node{API: local, Board: heard}
 		all = append(all, func(ctx context.Context) error { return f.cluster.Run(ctx, self, counts) })
 	} else {
-		all = append(all, steady(runWorkloads(local, o.Log)))
+		all = append(all, steady(runWorkloads(local, p.reconciler.Looked(), o.Log)))
 	}
 	return all
 }

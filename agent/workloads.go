@@ -21,8 +21,8 @@ func noWorkloads(f facts) string {
 
 // runWorkloads returns what runs the workloads of a node without a cluster. It posts as an operator would, but under a name of
 // its own: its pods come from templates that were held to the policy of those who posted them.
-func runWorkloads(local grpc.ClientConnInterface, log *slog.Logger) func(context.Context) {
-	runner := workload.New(workload.Config{API: local, Clock: time.Now, Log: log})
+func runWorkloads(local grpc.ClientConnInterface, known <-chan struct{}, log *slog.Logger) func(context.Context) {
+	runner := workload.New(workload.Config{API: local, Known: known, Clock: time.Now, Log: log})
 	return func(ctx context.Context) {
 		runner.Run(auth.NewContext(ctx, auth.Identity{Name: "workloads", Role: auth.RoleOperator, Via: auth.ViaWorkloads}))
 	}

@@ -10,6 +10,7 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	nodev1 "k8s.io/api/node/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
@@ -40,6 +41,8 @@ const (
 	ControllerRevision    ObjectKind = "ControllerRevision"
 	StatefulSet           ObjectKind = "StatefulSet"
 	CronJob               ObjectKind = "CronJob"
+	Service               ObjectKind = "Service"
+	EndpointSlice         ObjectKind = "EndpointSlice"
 )
 
 // Value is the Kubernetes object that an Object holds.
@@ -120,6 +123,12 @@ var kinds = []Kind{
 	}, {
 		Name: CronJob, Version: "batch/v1", Plural: "cronjobs", Short: "cj", Namespaced: true, Record: "CronJob",
 		New: func() Value { return new(batchv1.CronJob) }, Workload: true,
+	}, {
+		Name: Service, Version: "v1", Plural: "services", Short: "svc", Namespaced: true, Record: "Service",
+		New: func() Value { return new(corev1.Service) },
+	}, {
+		Name: EndpointSlice, Version: "discovery.k8s.io/v1", Plural: "endpointslices", Namespaced: true, Record: "EndpointSlice",
+		New: func() Value { return new(discoveryv1.EndpointSlice) }, Fixed: []string{"addressType"},
 	},
 }
 

@@ -107,7 +107,7 @@ func TestADeletionNeedsNoMoreThanNames(t *testing.T) {
 		{"objects", "kind: Secret\nmetadata: {name: a}\n---\nkind: ConfigMap\nmetadata: {name: b, namespace: prod}",
 			[]node.Key{{Namespace: "default", Name: "a"}, {Namespace: "prod", Name: "b"}}},
 		{"no name", "kind: Pod\nmetadata: {}", nil},
-		{"another kind", "kind: Service\nmetadata: {name: a}", nil},
+		{"another kind", "kind: Ingress\nmetadata: {name: a}", nil},
 		{"nothing", "", nil},
 		{"no YAML", "{", nil},
 	}

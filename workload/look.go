@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -33,14 +34,14 @@ func (r *Runner) look(ctx context.Context) (decide.World, error) {
 	}
 	for _, m := range answer.GetPods() {
 		w.Taken[types.NamespacedName{Namespace: m.GetNamespace(), Name: m.GetName()}] = true
-		if node.Source(m.GetSource()) != node.SourceAPI {
-			continue
-		}
 		pod := new(corev1.Pod)
 		if err := read(m.GetObject(), pod); err != nil {
 			return w, fmt.Errorf("pod %s/%s: %w", m.GetNamespace(), m.GetName(), err)
 		}
-		w.Pods = append(w.Pods, pod)
+		w.Everyone = append(w.Everyone, pod)
+		if node.Source(m.GetSource()) == node.SourceAPI {
+			w.Pods = append(w.Pods, pod)
+		}
 	}
 	return w, nil
 }
@@ -68,7 +69,22 @@ func (r *Runner) lookAtObjects(ctx context.Context, w *decide.World) (err error)
 	if w.CronJobs, err = list[*batchv1.CronJob](ctx, r, node.CronJob); err != nil {
 		return err
 	}
-	return r.lookAtSets(ctx, w)
+	if err := r.lookAtSets(ctx, w); err != nil {
+		return err
+	}
+	return r.lookAtServices(ctx, w)
+}
+
+// lookAtServices reads the services and their endpoints, once the node knows how its pods are.
+func (r *Runner) lookAtServices(ctx context.Context, w *decide.World) (err error) {
+	if !r.knowsPods() {
+		return nil
+	}
+	if w.Services, err = list[*corev1.Service](ctx, r, node.Service); err != nil {
+		return err
+	}
+	w.Slices, err = list[*discoveryv1.EndpointSlice](ctx, r, node.EndpointSlice)
+	return err
 }
 
 // lookAtSets reads DaemonSets and StatefulSets, and what belongs to them.
@@ -106,6 +122,19 @@ func (r *Runner) lookAtNode(ctx context.Context, w *decide.World) (err error) {
 		w.Node.Spec.Taints = append(w.Node.Spec.Taints, corev1.Taint{Key: t.GetKey(), Value: t.GetValue(), Effect: corev1.TaintEffect(t.GetEffect())})
 	}
 	return nil
+}
+
+// knowsPods reports whether the node has seen its pods since it started. Before that none would be ready.
+func (r *Runner) knowsPods() bool {
+	if r.Known == nil {
+		return true
+	}
+	select {
+	case <-r.Known:
+		return true
+	default:
+		return false
+	}
 }
 
 // kept has a job of a file or a URL stay after its time: it goes with its file.

@@ -16,6 +16,7 @@ import (
 // Config says what a Runner works on. The context of its Run has to hold the identity that the connection wants.
 type Config struct {
 	API   grpc.ClientConnInterface // of the node
+	Known <-chan struct{}          // closed once the node has seen its pods; nil if it has
 	Clock func() time.Time
 	Log   *slog.Logger
 }
@@ -56,6 +57,7 @@ func (r *Runner) Run(ctx context.Context) {
 	news := make(bell, 1)
 	news.ring()
 	go r.follow(ctx, news, "workloads", r.watchObjects)
+	go r.await(ctx, news)
 	watchPods := watch{start: func(ctx context.Context) { r.follow(ctx, news, "pods", r.watchPods) }}
 	watchNode := watch{start: func(ctx context.Context) { r.follow(ctx, news, "the node", r.watchNode) }}
 	defer watchPods.stop()
@@ -134,6 +136,15 @@ func (r *Runner) follow(ctx context.Context, news bell, what string, watch func(
 	}
 }
 
+// await rings once the node has seen its pods.
+func (r *Runner) await(ctx context.Context, news bell) {
+	select {
+	case <-ctx.Done():
+	case <-r.Known:
+		news.ring()
+	}
+}
+
 func (r *Runner) watchObjects(ctx context.Context, each func()) error {
 	stream, err := r.objects.WatchObjects(ctx, &nodev1.WatchObjectsRequest{Kinds: kinds()})
 	for err == nil {
@@ -164,10 +175,11 @@ func (r *Runner) watchNode(ctx context.Context, each func()) error {
 	return err
 }
 
-// kinds lists the kinds of workloads and of their parts.
+// kinds lists the kinds of workloads, of their parts, and of what leads to their pods.
 func kinds() (names []string) {
 	for _, k := range node.Kinds() {
-		if k.Workload || k.Part || k.Name == node.PersistentVolumeClaim { // which StatefulSets make
+		used := k.Name == node.PersistentVolumeClaim || k.Name == node.Service || k.Name == node.EndpointSlice // StatefulSets make claims
+		if k.Workload || k.Part || used {
 			names = append(names, k.Plural)
 		}
 	}

@@ -130,9 +130,11 @@ type Logs struct {
 
 // Runtime selects the container runtime and its settings.
 type Runtime struct {
-	Endpoint       string         // empty selects the built-in runtime
-	SandboxImage   string         // of the built-in runtime; empty selects the bundled image
-	CgroupDriver   string         // of the built-in runtime: "cgroupfs" or "systemd"; empty to detect it
+	Endpoint       string       // empty selects the built-in runtime
+	SandboxImage   string       // of the built-in runtime; empty selects the bundled image
+	CgroupDriver   string       // of the built-in runtime: "cgroupfs" or "systemd"; empty to detect it
+	ServiceCIDR    netip.Prefix // of the addresses of services; an unused one if it is not valid
+	NoServices     bool
 	PodCIDRs       []netip.Prefix // of the built-in runtime, one a family; empty selects unused ones
 	Closed         []uint16       // ports of the kubelet that pods of the built-in runtime may not connect to
 	StopOnExit     bool           // the built-in runtime ends with the agent

@@ -36,6 +36,7 @@ type Options struct {
 	ShutdownOnSIGTERM bool
 	Ended             node.Retention
 	PodsReachKubelet  bool
+	ServiceCIDR       string
 	ImportLimit       string
 	LogBudget         string
 	ProviderConfig    string
@@ -82,6 +83,7 @@ func Flags(fs *pflag.FlagSet, o *Options) {
 	fs.BoolVar(&o.ShutdownOnSIGTERM, "shutdown-on-sigterm", false, "take SIGTERM as a shutdown of the machine, where no logind announces one: end the pods as shutdownGracePeriod says, then stop; a second SIGTERM stops at once; pods run again at the next start")
 	fs.StringVar(&o.RuntimeCgroups, "runtime-cgroups", "", "`cgroup` of another container runtime, whose usage stats show (default: that of the built-in runtime)")
 	fs.BoolVar(&o.PodsReachKubelet, "pods-reach-kubelet", true, "let pods on the built-in runtime's network connect to --port and --read-only-port; false answers them with a reset")
+	fs.StringVar(&o.ServiceCIDR, "service-cidr", "", "IPv4 `subnet` of the addresses of Services on a node without a cluster, or none for no Services (default: an unused one)")
 	usual := node.UsualRetention()
 	fs.DurationVar(&o.Ended.MinAge, "minimum-container-ttl-duration", usual.MinAge, "`age` below which a container that has ended is not removed")
 	fs.IntVar(&o.Ended.Older, "maximum-dead-containers-per-container", usual.Older, "`number` of runs of a container that are kept besides its newest; below 0 for no limit")

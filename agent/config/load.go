@@ -174,6 +174,9 @@ func resolve(o *Options) (*Config, error) {
 	if c.Runtime.PodCIDRs, err = podCIDRs(k.PodCIDR); err != nil {
 		return nil, err
 	}
+	if c.Runtime.ServiceCIDR, c.Runtime.NoServices, err = serviceCIDR(o.ServiceCIDR, c.Runtime.PodCIDRs); err != nil {
+		return nil, err
+	}
 	c.given = given{options: *o, flags: flagsOf(o, c)}
 	return c, nil
 }
@@ -238,6 +241,25 @@ func (l Listen) ports() (open []uint16) {
 		}
 	}
 	return open
+}
+
+// serviceCIDR parses the subnet of services, which is none of the pods'.
+func serviceCIDR(text string, pods []netip.Prefix) (subnet netip.Prefix, none bool, err error) {
+	if text == "" || text == "none" {
+		return subnet, text != "", nil
+	}
+	if subnet, err = netip.ParsePrefix(text); err != nil {
+		return subnet, false, fmt.Errorf("parse --service-cidr: %w", err)
+	}
+	const least, most = 26, 12 // bits
+	subnet = subnet.Masked()
+	switch {
+	case !subnet.Addr().Is4() || subnet.Bits() > least || subnet.Bits() < most:
+		return subnet, false, fmt.Errorf("--service-cidr %s: want a subnet of IPv4, of /%d to /%d", text, most, least)
+	case slices.ContainsFunc(pods, subnet.Overlaps):
+		return subnet, false, fmt.Errorf("--service-cidr %s: overlaps podCIDR; pods and services have addresses of their own", text)
+	}
+	return subnet, false, nil
 }
 
 // podCIDRs parses one subnet, or one of each family joined by a comma.

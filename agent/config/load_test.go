@@ -276,6 +276,18 @@ func TestPortsThatPodsDoNotReach(t *testing.T) {
 	}
 }
 
+func TestAddressesOfServices(t *testing.T) {
+	if got := load(t).Runtime; got.ServiceCIDR.IsValid() || got.NoServices {
+		t.Errorf("by default: %+v, want an unused subnet", got)
+	}
+	if got := load(t, "--service-cidr=none").Runtime; !got.NoServices {
+		t.Errorf("none: %+v, want no services", got)
+	}
+	if got := load(t, "--service-cidr=10.96.0.1/16").Runtime.ServiceCIDR.String(); got != "10.96.0.0/16" {
+		t.Errorf("got %s", got)
+	}
+}
+
 func TestRefused(t *testing.T) {
 	for _, tc := range []struct {
 		name, file string
@@ -351,6 +363,8 @@ func TestRefused(t *testing.T) {
 		{name: "a header without a value", args: []string{"--manifest-url-header=hunter2"}, want: []string{"want name:value"}},
 		{name: "a node name that is no DNS name", args: []string{"--hostname-override=a_b"}, want: []string{"node name", "a_b"}},
 		{name: "a label that is none", args: []string{"--node-labels=a=b=c"}, want: []string{"--node-labels", "b=c"}},
+		{name: "services of another family", args: []string{"--service-cidr=fd00::/112"}, want: []string{"--service-cidr", "IPv4"}},
+		{name: "services with addresses of pods", args: []string{"--service-cidr=10.1.0.0/16", "--pod-cidr=10.1.2.0/24"}, want: []string{"--service-cidr", "overlaps podCIDR"}},
 		{name: "a DNS server without an address", args: []string{"--cluster-dns=10.0.0.10,dns.test"}, want: []string{"clusterDNS[1]", "dns.test"}},
 		{name: "an address and a family", args: []string{"--node-ip=192.0.2.1,::"}, want: []string{"--node-ip", "alone"}},
 		{name: "two addresses of one family", args: []string{"--node-ip=192.0.2.1,192.0.2.2"}, want: []string{"--node-ip"}},

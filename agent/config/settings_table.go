@@ -61,6 +61,7 @@ var sections = []section{
 		{flag: "pod-infra-container-image"},
 		{flag: "stop-runtime-on-exit"},
 		{flag: "pods-reach-kubelet"},
+		{flag: "service-cidr"},
 		{"imageServiceEndpoint", "image-service-endpoint", atStart, nil, endpoint,
 			"`endpoint` of the image service (default: the runtime's)"},
 		{"runtimeRequestTimeout", "runtime-request-timeout", atStart, minutes(2), positive,

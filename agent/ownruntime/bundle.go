@@ -26,15 +26,16 @@ func Config(dirs config.Dirs, settings config.Runtime, log *slog.Logger) hostrun
 		// The program's path may lead to another program after an upgrade.
 		c.UnpackCommand = []string{"/proc/self/exe", UnpackCommand, dirs.Root}
 	}
-	c.Network = network(c, settings, nil)
+	c.Network = network(c, settings, nil, nil)
 	return c
 }
 
-// network returns the network of a runtime's pods. source tells what they are held to; nil stands for nothing.
-func network(c hostruntime.Config, settings config.Runtime, source podnet.Source) *podnet.Network {
+// network returns the network of a runtime's pods. source tells what they are held to, and leads where services lead; nil
+// stands for nothing.
+func network(c hostruntime.Config, settings config.Runtime, source podnet.Source, leads podnet.Leads) *podnet.Network {
 	return podnet.New(podnet.Config{
 		Places: podnet.Places(c.Places()), CIDRs: settings.PodCIDRs, Reopens: len(c.Index) > 0, Closed: settings.Closed,
-		Source: source,
+		Source: source, Leads: leads, Services: settings.ServiceCIDR,
 	})
 }
 

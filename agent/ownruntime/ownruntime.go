@@ -61,7 +61,7 @@ func Start(
 	}
 	r.hostsWritten(r.hosts.Write())
 	c := Config(dirs, settings, log)
-	r.network = network(c, settings, wishes{s.Store})
+	r.network = network(c, settings, wishes{s.Store}, &leads{store: s.Store})
 	c.SandboxImage, c.Tell, c.Network = sandbox, s.Events.Add, r.network
 	if r.containerd, err = hostruntime.Start(ctx, c); err != nil {
 		return nil, fmt.Errorf("start the node's own container runtime: %w", err)
@@ -166,6 +166,21 @@ func (r *Runtime) unfollowed(err error) {
 		Message: "the rules from before stay in force: " + err.Error()})
 }
 
+// unled tells of services whose packets may not find their pods.
+func (r *Runtime) unled(err error) {
+	r.log.Warn("cannot lead packets to the pods of services", "err", err)
+	r.events.Add(node.Event{Time: time.Now(), Reason: "ServicesFailed", Warning: true,
+		Message: "services lead where they did before: " + err.Error()})
+}
+
+// Services returns the network that leads packets for services to their pods; nil if the runtime is not the agent's.
+func (r *Runtime) Services() *podnet.Network {
+	if r == nil {
+		return nil
+	}
+	return r.network
+}
+
 // Pid returns the process of containerd.
 func (r *Runtime) Pid() int { return r.containerd.Pid() }
 
@@ -191,6 +206,10 @@ func (r *Runtime) Run(ctx context.Context) error {
 	})
 	group.Go(func() error {
 		r.network.Follow(ctx, r.store.Changed, r.unfollowed)
+		return nil
+	})
+	group.Go(func() error {
+		r.network.FollowServices(ctx, r.store.Changed, r.unled)
 		return nil
 	})
 	group.Go(func() error {

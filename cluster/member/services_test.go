@@ -6,6 +6,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"nodal/node"
 )
 
 func service(name, ip string, ports ...corev1.ServicePort) *corev1.Service {
@@ -33,7 +35,7 @@ func TestServicesAreVariables(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := variables(c.services); !maps.Equal(got, c.want) {
+			if got := node.ServiceVariables(c.services); !maps.Equal(got, c.want) {
 				t.Errorf("got %v, want %v", got, c.want)
 			}
 		})

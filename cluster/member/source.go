@@ -107,7 +107,7 @@ func (o *objects) bring(ctx context.Context, ref node.ObjectRef, found []any) er
 			services = append(services, object.(*corev1.Service))
 		}
 		err = o.node.put(ctx, &corev1.ConfigMap{
-			ObjectMeta: metav1.ObjectMeta{Namespace: ref.Namespace, Name: ref.Name}, Data: variables(services),
+			ObjectMeta: metav1.ObjectMeta{Namespace: ref.Namespace, Name: ref.Name}, Data: node.ServiceVariables(services),
 		})
 	case ref.Kind == node.ClusterTrustBundle:
 		err = o.bringTrust(ctx, ref, found)

@@ -7,6 +7,7 @@
 //	       --> guard       (another: pods keep to their own addresses)
 //	       --> conflist    (containerd runs CNI plugins by it: the bundle's one, or bridge, host-local and portmap)
 //	Follow --> lays the guard and the NetworkPolicies (policy) down again when these or pods' labels change
+//	FollowServices --> leads packets for services to their pods (service)
 //	Move   --> other subnets, while no pod is connected
 //	Connect -> lets a pod that the plugins have connected onto the network
 //	Watch  --> tells when the tables are removed, so that Keep comes at once
@@ -26,7 +27,8 @@
 // The package does not know the container runtime. The runtime tells where its files lie (Places) and which sandboxes
 // it has, and drives SetUp, Keep and Clean in step with containerd.
 //
-// Below it, policy turns NetworkPolicies into rules, and nft knows how the kernel wants a table.
+// Below it, policy turns NetworkPolicies into rules, service leads packets to the pods of services, and nft knows how the
+// kernel wants a table.
 //
 // Start reading at Network in podnet.go.
 package podnet

@@ -24,13 +24,20 @@ func (n *Network) Keep(ctx context.Context, ours func() bool, sandboxes Sandboxe
 	if err != nil {
 		return nil, fmt.Errorf("look for the pods' nftables rules: %w", err)
 	}
-	unguarded := n.lostGuard()
+	unguarded, unserved := n.lostGuard(), n.lostServices()
 	if !ours() {
 		return nil, nil
 	}
 	var events []node.Event
 	if unguarded {
 		lost += n.renewGuard()
+	}
+	if unserved {
+		name, err := n.renewServices()
+		if err != nil {
+			return nil, err
+		}
+		lost += name
 	}
 	if lost != "" {
 		events = append(events, n.repair(lost))

@@ -76,6 +76,12 @@ type Config struct {
 	// Source tells which policies hold for pods; nil stands for none.
 	Source Source
 
+	// Leads tells where services lead; nil stands for no services.
+	Leads Leads
+
+	// Services holds the addresses of services; a free subnet if it is not valid.
+	Services netip.Prefix
+
 	// Closed are TCP ports of the host that pods may not connect to.
 	Closed []uint16
 }
@@ -94,12 +100,14 @@ type Network struct {
 	left    left
 
 	connected connected
+	services  netip.Prefix // that are wanted
+	served    services
 }
 
 // New makes a network that SetUp lays down.
 func New(c Config) *Network {
 	return &Network{places: c.Places, wanted: c.CIDRs, reopens: c.Reopens, closed: c.Closed, source: c.Source, cache: cniCache,
-		connected: connected{ends: map[string]end{}}}
+		connected: connected{ends: map[string]end{}}, services: c.Services, served: services{leads: c.Leads}}
 }
 
 // Bridge is the name of the interface that pods are connected to.
@@ -127,6 +135,7 @@ func (n *Network) SetUp(ctx context.Context) error {
 		return err
 	}
 	n.use(subnets)
+	n.chooseServices(n.services)
 	n.ports.doubt() // ports may have been closed while no agent ran
 	if err := n.route(); err != nil {
 		return err
@@ -154,5 +163,6 @@ func (n *Network) Clean(ctx context.Context) error {
 		removeBridge(n.places.bridge()),
 		nft.Remove(n.routed()),
 		removeGuard(n.places.table()),
+		n.removeServices(),
 	)
 }

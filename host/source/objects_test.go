@@ -87,6 +87,8 @@ func TestEveryKindOfTheNodeMayStandInAFile(t *testing.T) {
 		node.StatefulSet:           always,
 		node.CronJob:               "spec: {schedule: '@daily', jobTemplate: {spec: {" + fmt.Sprintf(pods, "Never") + "}}}",
 		node.Job:                   "spec: {" + fmt.Sprintf(pods, "Never") + "}",
+		node.Service:               "spec: {ports: [{port: 80}]}",
+		node.EndpointSlice:         "addressType: IPv4\nendpoints: []",
 		node.PersistentVolume:      "spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce], hostPath: {path: /srv}}",
 		node.PersistentVolumeClaim: "spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}, volumeName: x}",
 		node.RuntimeClass:          "handler: runc",

@@ -82,7 +82,7 @@ func podRules() []rule {
 		without("spec.automountServiceAccountToken", noAccounts).unless(false),
 		without("spec.serviceAccount", noAccounts).silently(), // serviceAccountName speaks for both
 		without("spec.serviceAccountName", noAccounts).unless("default"),
-		without("spec.enableServiceLinks", "the node has no Services").unless(corev1.DefaultEnableServiceLinks),
+		honoured("spec.enableServiceLinks", "variables for the Services that are in the pod's namespace when the container starts"),
 	}
 }
 

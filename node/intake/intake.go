@@ -35,6 +35,7 @@ type Intake struct {
 	Unheld func() string
 	// NoWorkloads says why nothing runs the workloads that are posted; "" if something does.
 	NoWorkloads string
+	Services    Services
 	Cordon      func() node.Cordon // whether new pods of the API are taken; nil means that they are
 	Missing     *Missing           // of files and URLs; nil has what they no longer bring go at once
 	// Preempted is called for each pod that has to end for a critical one, with the resource which

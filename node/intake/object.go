@@ -37,6 +37,9 @@ func (in Intake) applyObject(tx *store.Tx, d Delivery, now time.Time) (Outcome, 
 	if err := permittedDefault(tx, d); err != nil {
 		return Outcome{}, err
 	}
+	if err := in.permittedService(d); err != nil {
+		return Outcome{}, err
+	}
 	if outcome.Warnings, err = in.permittedWorkload(tx, d, old); err != nil {
 		return Outcome{}, err
 	}
@@ -48,11 +51,17 @@ func (in Intake) applyObject(tx *store.Tx, d Delivery, now time.Time) (Outcome, 
 		made.Meta().UID = in.NewUID()
 		made.Meta().CreationTimestamp = metav1.NewTime(now.Truncate(time.Second))
 		begin(made)
+		if outcome.Warnings, err = in.serve(tx, d, made, nil, outcome.Warnings); err != nil {
+			return Outcome{}, err
+		}
 		tx.PutObject(in.mark(made, d))
 		outcome.UID, outcome.Verdict = made.Meta().UID, Created
 		return outcome, nil
 	}
 	next := in.mark(continued(old, d.Object), d)
+	if outcome.Warnings, err = in.serve(tx, d, next, old, outcome.Warnings); err != nil {
+		return Outcome{}, err
+	}
 	outcome.UID = old.Meta().UID
 	outcome.Changes = changes(old, next)
 	if len(outcome.Changes) == 0 && old.Source == next.Source && old.Origin == next.Origin {

@@ -36,6 +36,8 @@ func continued(old, delivered *node.Object) *node.Object {
 		}
 	case old.Kind.Workload():
 		continueWorkload(old, next)
+	case old.Kind == node.Service:
+		continueService(node.As[*corev1.Service](old), node.As[*corev1.Service](next))
 	}
 	return next
 }

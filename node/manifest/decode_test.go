@@ -103,7 +103,7 @@ func TestDecodeNamesWhatIsWrong(t *testing.T) {
 		"a list for an object":       {strings.Replace(web, "spec:", "  labels: [a]\nspec:", 1), 0, "Pod default/web", "metadata.labels", "must be an object, not a list"},
 		"a null container":           {web + "  - null", 0, "Pod default/web", "spec.containers[1].name", "Required"},
 		"null containers":            {strings.Replace(web, "containers:", "containers: null\n  initContainers:", 1), 0, "Pod default/web", "spec.containers", "at least one container"},
-		"a wrong item of a List":     {`{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"Service","metadata":{"name":"s"}}]}`, 0, "Service default/s", "items[0].kind", "a node has no Services"},
+		"a wrong item of a List":     {`{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"Ingress","metadata":{"name":"s"}}]}`, 0, "Ingress default/s", "items[0].kind", "a node has no Ingresses"},
 		"a List in a List":           {`{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"List","metadata":{"name":"s"},"items":[]}]}`, 0, "List default/s", "items[0].kind", "which a List cannot contain"},
 		"a bad pod in a PodList":     {`{"apiVersion":"v1","kind":"PodList","items":[{"metadata":{"name":"p"},"spec":{"containers":[{"name":"c"}]}}]}`, 0, "Pod default/p", "items[0].spec.containers[0].image", "Required"},
 		"the same pod twice":         {web + "---\n" + web, 1, "Pod default/web", "metadata.name", "document 1 has the same pod"},

@@ -28,11 +28,10 @@ func (b *bundle) foreign(version, kind string, object []byte) string {
 	return rule
 }
 
-const publish = "to reach a pod from outside, give a port of its container a hostPort; other pods reach it at its address"
+const publish = "to reach a pod from outside, post a Service of type NodePort, or give a port of its container a hostPort"
 
 // instead says what does on a node what an object of another kind does in a cluster.
 var instead = map[string]string{
-	"Service":   "a node has no Services: " + publish,
 	"Ingress":   "a node has no Ingresses: " + publish,
 	"Namespace": "a namespace needs no object here: name it in metadata.namespace of what is posted",
 }

@@ -59,6 +59,10 @@ func readers() []reader {
 			r.complete, r.check = of(defaultCronJob, rules.CronJob)
 		case node.ControllerRevision:
 			r.complete, r.check = of(nil, rules.ControllerRevision)
+		case node.Service:
+			r.complete, r.check = of(defaultService, rules.Service)
+		case node.EndpointSlice:
+			r.complete, r.check = of(defaultEndpointSlice, rules.EndpointSlice)
 		}
 		all = append(all, r)
 	}

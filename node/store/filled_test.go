@@ -12,6 +12,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	nodev1 "k8s.io/api/node/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
@@ -168,6 +169,10 @@ func samples() []any {
 			Schedule: "@daily", JobTemplate: batchv1.JobTemplateSpec{Spec: batchv1.JobSpec{Template: template}},
 		}},
 		&appsv1.ControllerRevision{ObjectMeta: placed, Data: runtime.RawExtension{Raw: []byte(`{"spec":{}}`)}, Revision: 2},
+		&corev1.Service{ObjectMeta: placed, Spec: corev1.ServiceSpec{Selector: meta.Labels, ClusterIP: "10.96.0.7", Ports: []corev1.ServicePort{{Port: 80}}}},
+		&discoveryv1.EndpointSlice{
+			ObjectMeta: placed, AddressType: discoveryv1.AddressTypeIPv4, Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"10.89.0.2"}}},
+		},
 		&schedulingv1.PriorityClass{ObjectMeta: meta, Value: 1000, Description: "for what matters"},
 	}
 }

@@ -95,6 +95,7 @@ var kindColumns = map[node.ObjectKind]columns{
 	node.ReplicaSet: replicaSetColumns, node.Deployment: deploymentColumns, node.Job: jobColumns,
 	node.DaemonSet: daemonSetColumns, node.ControllerRevision: revisionColumns,
 	node.StatefulSet: statefulSetColumns, node.CronJob: cronJobColumns,
+	node.Service: serviceColumns, node.EndpointSlice: endpointSliceColumns,
 }
 
 func amountOf(of corev1.ResourceList) string {

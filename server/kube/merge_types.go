@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/structured-merge-diff/v6/schema"
@@ -45,7 +46,7 @@ var wholeTypes = typesOf(
 	corev1.ConfigMapKeySelector{}, corev1.EvictionResponder{}, corev1.FileKeySelector{}, corev1.LocalObjectReference{},
 	corev1.NodeSelector{}, corev1.NodeSelectorTerm{}, corev1.ObjectFieldSelector{}, corev1.ObjectReference{},
 	corev1.ResourceFieldSelector{}, corev1.SecretKeySelector{}, corev1.SecretReference{}, corev1.TypedLocalObjectReference{},
-	metav1.LabelSelector{}, metav1.OwnerReference{},
+	discoveryv1.EndpointPort{}, metav1.LabelSelector{}, metav1.OwnerReference{},
 )
 
 func typesOf(values ...any) (all []reflect.Type) {
@@ -56,7 +57,7 @@ func typesOf(values ...any) (all []reflect.Type) {
 }
 
 // wholeFields belong to one manager with all that is in them, whatever their tags say.
-var wholeFields = []string{"PodSpec.nodeSelector", "Scheduling.nodeSelector"}
+var wholeFields = []string{"PodSpec.nodeSelector", "Scheduling.nodeSelector", "ServiceSpec.selector"}
 
 // keysOf names the fields that tell the elements of a list apart, where the tags do not. Without any, the elements are texts
 // or numbers, each of which may belong to another manager.
@@ -64,15 +65,17 @@ var keysOf = map[string][]string{
 	"Container.ports":                               {"containerPort", "protocol"},
 	"CSIDriverSpec.volumeLifecycleModes":            nil,
 	"ContainerRestartRuleOnExitCodes.values":        nil,
+	"Endpoint.addresses":                            nil,
 	"EphemeralContainerCommon.ports":                {"containerPort", "protocol"},
 	"PodFailurePolicyOnExitCodesRequirement.values": nil,
 	"PodSpec.topologySpreadConstraints":             {"topologyKey", "whenUnsatisfiable"},
 	"ResourceRequirements.claims":                   {"name"},
+	"ServiceSpec.ports":                             {"port", "protocol"},
 	"VolumeMount.bindMountOptions":                  nil,
 }
 
 // keyDefaults are the values that key fields have where they are not given and are not empty then.
-var keyDefaults = map[string]any{"ContainerPort.protocol": "TCP", "LocalObjectReference.name": ""}
+var keyDefaults = map[string]any{"ContainerPort.protocol": "TCP", "LocalObjectReference.name": "", "ServicePort.protocol": "TCP"}
 
 func (m *mergeTypes) add(of reflect.Type) string {
 	if name, ok := m.known[of]; ok {

@@ -113,7 +113,7 @@ func resources(c clients) []*resource {
 			short = []string{kind.Short}
 		}
 		var categories []string
-		if kind.Workload {
+		if kind.Workload || kind.Name == node.Service {
 			categories = []string{"all"}
 		}
 		all = append(all, &resource{

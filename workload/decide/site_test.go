@@ -12,6 +12,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -74,6 +75,7 @@ func (s *site) look() World {
 	w := World{Now: s.now, Taken: map[types.NamespacedName]bool{}, Trouble: s.trouble, Node: s.node, Zone: time.LoadLocation}
 	for _, name := range slices.Sorted(maps.Keys(s.pods)) {
 		w.Pods = append(w.Pods, s.pods[name].DeepCopy())
+		w.Everyone = append(w.Everyone, w.Pods[len(w.Pods)-1])
 		w.Taken[types.NamespacedName{Namespace: "default", Name: name}] = true
 	}
 	refs := slices.SortedFunc(maps.Keys(s.objects), func(a, b node.ObjectRef) int {
@@ -100,6 +102,10 @@ func (s *site) look() World {
 			w.DaemonSets = append(w.DaemonSets, v)
 		case *appsv1.ControllerRevision:
 			w.Revisions = append(w.Revisions, v)
+		case *corev1.Service:
+			w.Services = append(w.Services, v)
+		case *discoveryv1.EndpointSlice:
+			w.Slices = append(w.Slices, v)
 		}
 	}
 	return w
@@ -190,7 +196,8 @@ func (s *site) live(p *corev1.Pod) {
 		s.end(p, corev1.PodFailed)
 		return
 	case p.Status.Phase == corev1.PodPending:
-		p.Status.Phase = corev1.PodRunning
+		s.uids++
+		p.Status.Phase, p.Status.PodIPs = corev1.PodRunning, []corev1.PodIP{{IP: fmt.Sprintf("10.89.%d.%d", s.uids/256, s.uids%256)}}
 	case p.Status.Phase == corev1.PodRunning && !ready(p):
 		p.Status.Conditions = []corev1.PodCondition{{
 			Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(s.now),

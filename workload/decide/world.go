@@ -7,6 +7,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -26,14 +27,18 @@ type World struct {
 	Claims       []*corev1.PersistentVolumeClaim           // if there are StatefulSets
 	Zone         func(name string) (*time.Location, error) // finds a time zone
 	Node         *corev1.Node                              // its name, labels and taints; nil if there are no DaemonSets
+	Services     []*corev1.Service                         // none until the node knows how its pods are
+	Slices       []*discoveryv1.EndpointSlice              // as Services
 	Pods         []*corev1.Pod                             // that came over the API
+	Everyone     []*corev1.Pod                             // and all others too
 	Taken        map[types.NamespacedName]bool             // names of pods
 	Trouble      map[types.UID]string                      // why a pod of a workload could not be made lately
 }
 
 // Empty reports whether there is nothing to look after.
 func (w *World) Empty() bool {
-	return len(w.Deployments)+len(w.ReplicaSets)+len(w.Jobs)+len(w.DaemonSets)+len(w.StatefulSets)+len(w.CronJobs) == 0
+	return len(w.Deployments)+len(w.ReplicaSets)+len(w.Jobs)+len(w.DaemonSets)+len(w.StatefulSets)+len(w.CronJobs)+
+		len(w.Services)+len(w.Slices) == 0
 }
 
 // Makers returns the UIDs of the workloads that make pods.
@@ -88,12 +93,13 @@ func (p *Plan) again(at time.Time) {
 	}
 }
 
-// Next returns what to do. Deployments come first: the pods of a set that they shrink are not made.
+// Next returns what to do. Services come first: pods that replace others are found before those go. Deployments are next: the pods of a set that they shrink are not made.
 func Next(w World) Plan {
 	w.Taken = clone(w.Taken)
 	p := &Plan{}
 	claimed := map[types.UID]bool{}
 	c := &circle{World: &w, plan: p, claimed: claimed, spent: w.spentPods(), changed: map[types.UID]bool{}}
+	c.services()
 	for _, d := range w.Deployments {
 		c.deployment(d)
 	}

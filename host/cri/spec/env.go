@@ -20,6 +20,7 @@ type Objects func(node.ObjectRef) (*node.Object, bool)
 func (n Node) Environment(run Run, objects Objects, files Files) (*Variables, error) {
 	c := run.Container
 	env := &Variables{values: make(map[string]string, len(c.Env))}
+	n.addServices(env, run)
 	for i := range c.EnvFrom {
 		if err := env.takeAll(&c.EnvFrom[i], run.Allocated.Namespace, objects); err != nil {
 			return nil, err
@@ -40,6 +41,18 @@ func (n Node) Environment(run Run, objects Objects, files Files) (*Variables, er
 		}
 	}
 	return env, nil
+}
+
+// addServices adds the variables of the services in the pod's namespace, unless the pod does not want them.
+func (n Node) addServices(env *Variables, run Run) {
+	links := run.Allocated.Spec.EnableServiceLinks
+	if n.Services == nil || links != nil && !*links {
+		return
+	}
+	found := node.ServiceVariables(n.Services(run.Allocated.Namespace))
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		env.set(name, found[name])
+	}
 }
 
 // valueFrom looks a value up. An optional source that is missing gives none.

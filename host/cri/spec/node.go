@@ -12,6 +12,7 @@ type Node struct {
 	SeccompDir     string            // holds Localhost profiles
 	Sysctls        map[string]string // of pods that do not set them themselves
 	DNS            DNS
+	Services       func(namespace string) []*corev1.Service // whose addresses are variables; nil if the node has none
 	Machine        Machine
 }
 

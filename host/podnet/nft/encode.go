@@ -100,6 +100,14 @@ func (v Verdict) exprs() []expr.Any {
 			&expr.Immediate{Register: register, Data: host},
 			&expr.Meta{Key: expr.MetaKeyPKTTYPE, SourceRegister: true, Register: register},
 		}
+	case ToRefused:
+		return []expr.Any{&expr.Counter{}, &expr.Reject{Type: unix.NFT_REJECT_ICMPX_UNREACH, Code: unix.NFT_REJECT_ICMPX_PORT_UNREACH}}
+	case ToBackend:
+		return append(v.Choice.exprs(),
+			&expr.Lookup{SourceRegister: register, SetName: v.Set, DestRegister: register, IsDestRegSet: true},
+			&expr.NAT{
+				Type: expr.NATTypeDestNAT, Family: unix.NFPROTO_IPV4, RegAddrMin: register, RegProtoMin: register + 1, Specified: true,
+			})
 	case ToMarked:
 		return []expr.Any{
 			fields[Mark].load(register),
@@ -113,33 +121,54 @@ func (v Verdict) exprs() []expr.Any {
 	return []expr.Any{&expr.Verdict{Kind: expr.VerdictAccept}}
 }
 
+// exprs put the number that is chosen into the first register.
+func (c Choice) exprs() []expr.Any {
+	if !c.BySource {
+		return []expr.Any{&expr.Numgen{Register: register, Modulus: c.Count, Type: unix.NFT_NG_RANDOM, Offset: c.First}}
+	}
+	const seed = 26 // always the same one: clients stay when the table is laid down again
+	return []expr.Any{
+		fields[IP4Source].load(register),
+		&expr.Hash{
+			SourceRegister: register, DestRegister: register, Length: fields[IP4Source].kind.Bytes,
+			Modulus: c.Count, Seed: seed, Offset: c.First, Type: expr.HashTypeJenkins,
+		},
+	}
+}
+
 // setOf turns a set into that of the library, in a table.
 func (s Set) setOf(t *nftables.Table) *nftables.Set {
-	kinds := make([]nftables.SetDatatype, len(s.Fields))
-	for i, f := range s.Fields {
-		kinds[i] = fields[f].kind
+	set := &nftables.Set{
+		Table: t, Name: s.Name, KeyType: kindOf(s.Fields), Concatenation: len(s.Fields) > 1, Interval: s.Ranges, IsMap: s.Map,
 	}
-	set := &nftables.Set{Table: t, Name: s.Name, KeyType: kinds[0], Interval: s.Ranges, IsMap: s.Map}
-	if len(kinds) > 1 {
-		set.KeyType, set.Concatenation = nftables.MustConcatSetType(kinds...), true
-	}
-	if s.Map {
+	switch {
+	case len(s.To) > 0:
+		set.DataType = kindOf(s.To)
+	case s.Map:
 		set.DataType = nftables.TypeVerdict
 	}
 	return set
 }
 
-// elements turns the keys of a set into elements, each field padded to whole registers.
+func kindOf(all []Field) nftables.SetDatatype {
+	if len(all) == 1 {
+		return fields[all[0]].kind
+	}
+	kinds := make([]nftables.SetDatatype, len(all))
+	for i, f := range all {
+		kinds[i] = fields[f].kind
+	}
+	return nftables.MustConcatSetType(kinds...)
+}
+
+// elements turns the keys of a set into elements.
 func (s Set) elements() (out []nftables.SetElement) {
 	for _, k := range s.Keys {
-		var e nftables.SetElement
-		for _, v := range k.Values {
-			e.Key = append(e.Key, v...)
-			if len(s.Fields) > 1 {
-				e.Key = append(e.Key, make([]byte, -len(v)&3)...)
-			}
-		}
-		if s.Map {
+		e := nftables.SetElement{Key: joined(k.Values)}
+		switch {
+		case len(s.To) > 0:
+			e.Val = joined(k.To)
+		case s.Map:
 			e.VerdictData = &expr.Verdict{Kind: expr.VerdictJump, Chain: k.Chain}
 		}
 		out = append(out, e)
@@ -148,6 +177,17 @@ func (s Set) elements() (out []nftables.SetElement) {
 		}
 	}
 	return out
+}
+
+// joined joins values, of which each of several is padded to whole registers.
+func joined(values [][]byte) (all []byte) {
+	for _, v := range values {
+		all = append(all, v...)
+		if len(values) > 1 {
+			all = append(all, make([]byte, -len(v)&3)...)
+		}
+	}
+	return all
 }
 
 // after returns the number that follows, or false after the last.

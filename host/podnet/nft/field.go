@@ -3,6 +3,7 @@ package nft
 import (
 	"github.com/google/nftables"
 	"github.com/google/nftables/expr"
+	"golang.org/x/sys/unix"
 )
 
 // Field is a part of a packet, or something that the kernel knows of it.
@@ -31,6 +32,8 @@ const (
 	NeighborTarget              // the address that a neighbor advertisement is about
 	TrackState                  // flags that say how a packet belongs to its connection
 	TrackStatus                 // flags of the connection
+	DestKind                    // whose address a packet goes to
+	Number                      // a number that is chosen
 	TrackReply                  // one byte: 0 from the side that has opened the connection, 1 from the other
 )
 
@@ -47,6 +50,17 @@ const (
 	FrameIP4 = 0x0800
 	FrameIP6 = 0x86dd
 	FrameARP = 0x0806
+)
+
+// Local is the value of DestKind for addresses of the machine.
+const Local = unix.RTN_LOCAL
+
+// Kinds of values that the library does not name.
+var (
+	addressKind = nftables.SetDatatype{Name: "fib_addrtype", Bytes: 4}
+	destKind    = fieldOf{"fib daddr type", addressKind, func(r uint32) expr.Any {
+		return &expr.Fib{Register: r, FlagDADDR: true, ResultADDRTYPE: true}
+	}, 0}
 )
 
 var arpKind = nftables.SetDatatype{Name: "integer", Bytes: 6}
@@ -73,6 +87,8 @@ var fields = map[Field]fieldOf{
 	NeighborTarget: upper("neighbor target", nftables.TypeIP6Addr, 8, FrameIP6),
 	TrackState:     tracked("ct state", nftables.TypeCTState, expr.CtKeySTATE),
 	TrackStatus:    tracked("ct status", nftables.TypeCTStatus, expr.CtKeySTATUS),
+	DestKind:       destKind,
+	Number:         known("number", nftables.TypeMark, expr.MetaKeyMARK),
 	TrackReply:     tracked("ct direction", nftables.TypeCTDir, expr.CtKeyDIRECTION),
 }
 

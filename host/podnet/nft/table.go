@@ -43,16 +43,19 @@ var (
 	PassesLater = &Hook{nftables.ChainTypeFilter, nftables.ChainHookForward, nftables.ChainPriorityRef(1), "filter forward later"}
 	Enters      = &Hook{nftables.ChainTypeFilter, nftables.ChainHookInput, nftables.ChainPriorityFilter, "filter input"}
 	Begins      = &Hook{nftables.ChainTypeFilter, nftables.ChainHookOutput, nftables.ChainPriorityFilter, "filter output"}
+	Translates  = &Hook{nftables.ChainTypeNAT, nftables.ChainHookPrerouting, nftables.ChainPriorityNATDest, "nat prerouting"}
+	Addresses   = &Hook{nftables.ChainTypeNAT, nftables.ChainHookOutput, nftables.ChainPriorityNATDest, "nat output"}
 	Leaves      = &Hook{nftables.ChainTypeNAT, nftables.ChainHookPostrouting, nftables.ChainPriorityNATSource, "nat postrouting"}
 )
 
-// Set is a set of keys, or a map from keys to chains.
+// Set is a set of keys, or a map from keys to chains or to values.
 type Set struct {
 	Name   string
 	Fields []Field
 	Keys   []Key
 	Ranges bool // keys are ranges of the one field; they are sorted and do not touch
 	Map    bool
+	To     []Field // what a map leads to; chains if it is empty
 }
 
 // Key is an element of a set.
@@ -60,6 +63,7 @@ type Key struct {
 	Values [][]byte // one for each field of the set
 	Last   []byte   // of a range, whose first is in Values
 	Chain  string   // of a map
+	To     [][]byte // of a map to values, one for each field
 }
 
 // Rule holds conditions, and what happens to packets that match all of them.
@@ -112,6 +116,13 @@ type Verdict struct {
 	Set    string
 	Card   []byte
 	Flags  uint32
+	Choice Choice
+}
+
+// Choice is a choice among the keys of a map to addresses and ports, which are numbers here.
+type Choice struct {
+	First, Count uint32
+	BySource     bool // packets of one source go to the same one; by chance otherwise
 }
 
 // Kind is a kind of verdict.
@@ -127,6 +138,8 @@ const (
 	ToChosen
 	ToHost
 	ToMarked
+	ToRefused
+	ToBackend
 )
 
 // Accept lets a packet go on to the tables of others.
@@ -143,6 +156,14 @@ func Masquerade() Verdict { return Verdict{Kind: ToMasquerade} }
 
 // Reset answers a packet of TCP with a reset.
 func Reset() Verdict { return Verdict{Kind: ToReset} }
+
+// Refuse answers any packet as a port does that is not open.
+func Refuse() Verdict { return Verdict{Kind: ToRefused} }
+
+// Backend sends a connection to one of the addresses of a map.
+func Backend(set string, among Choice) Verdict {
+	return Verdict{Kind: ToBackend, Set: set, Choice: among}
+}
 
 // Choose jumps to the chain that a map has for a packet's fields, if it has one.
 func Choose(set string, fields ...Field) Verdict {

@@ -52,7 +52,10 @@ func (s Set) write(b *strings.Builder) {
 		if k.Last != nil && !bytes.Equal(k.Last, k.Values[0]) {
 			line += "-" + value(s.Fields[0], k.Last)
 		}
-		if s.Map {
+		for i, v := range k.To {
+			line += []string{" : ", " . "}[min(i, 1)] + value(s.To[i], v)
+		}
+		if s.Map && len(s.To) == 0 {
 			line += " : jump " + k.Chain
 		}
 		fmt.Fprintf(b, "    %s\n", line)
@@ -109,6 +112,14 @@ func (v Verdict) String() string {
 		return names(v.Fields) + " vmap @" + v.Set
 	case ToHost:
 		return "ether daddr set " + net.HardwareAddr(v.Card).String() + " meta pkttype set host"
+	case ToRefused:
+		return "reject"
+	case ToBackend:
+		by := "numgen random"
+		if v.Choice.BySource {
+			by = "jhash ip saddr"
+		}
+		return fmt.Sprintf("dnat ip to %s mod %d offset %d map @%s", by, v.Choice.Count, v.Choice.First, v.Set)
 	case ToMarked:
 		return fmt.Sprintf("meta mark set mark | %#x", v.Flags)
 	}
@@ -131,6 +142,8 @@ func value(f Field, v []byte) string {
 		return strconv.Itoa(int(binary.BigEndian.Uint16(v)))
 	case nftables.TypeInetProto.Name, nftables.TypeICMPType.Name, nftables.TypeICMP6Type.Name, nftables.TypeCTDir.Name:
 		return strconv.Itoa(int(v[0]))
+	case nftables.TypeMark.Name:
+		return strconv.Itoa(int(binary.NativeEndian.Uint32(v)))
 	}
 	return fmt.Sprintf("0x%x", v)
 }

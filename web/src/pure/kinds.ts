@@ -33,6 +33,8 @@ export const kinds = [
   { kind: "jobs", one: "Job", many: "Jobs", namespaced: true, empty: "Pods that run until they succeed." },
   { kind: "cronjobs", one: "CronJob", many: "Cron jobs", namespaced: true, empty: "Jobs that start by a schedule.", what: (o: Fields) => String((o["spec"] as Fields)["schedule"]) },
   { kind: "controllerrevisions", one: "ControllerRevision", many: "Revisions", namespaced: true, empty: "Past templates of daemon sets and stateful sets." },
+  { kind: "services", one: "Service", many: "Services", namespaced: true, empty: "Addresses and names that lead to pods." },
+  { kind: "endpointslices", one: "EndpointSlice", many: "Endpoint slices", namespaced: true, empty: "The pods that services lead to." },
 ] as const satisfies readonly KindInfo[];
 
 export type Kind = (typeof kinds)[number]["kind"];

@@ -1,0 +1,100 @@
+package intake
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"nodal/node"
+	"nodal/node/manifest"
+)
+
+// service posts a service, and returns what is kept of it.
+func (b *bench) service(name, spec string) (*corev1.Service, error) {
+	b.t.Helper()
+	docs, err := manifest.Decode([]byte("apiVersion: v1\nkind: Service\nmetadata: {name: "+name+"}\nspec: {"+spec+"}\n"), manifest.Options{})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if _, _, err = b.in.Apply([]Delivery{{Object: docs[0].Object}}, b.now); err != nil {
+		return nil, err
+	}
+	kept, _ := b.in.Store.Object(node.ObjectRef{Kind: node.Service, Namespace: "default", Name: name})
+	return node.As[*corev1.Service](kept), nil
+}
+
+func TestServicesKeepTheAddressesThatTheyGot(t *testing.T) {
+	b := newBench(t)
+	first, err := b.service("a", "type: NodePort, ports: [{port: 80}]")
+	if err != nil || first.Spec.ClusterIP == "" || first.Spec.ClusterIPs[0] != first.Spec.ClusterIP || first.Spec.Ports[0].NodePort < firstNodePort {
+		t.Fatalf("a service got %+v (%v)", first, err)
+	}
+	again, err := b.service("a", "type: NodePort, selector: {app: a}, ports: [{name: one, port: 80}, {name: more, port: 81}]")
+	if err != nil || again.Spec.ClusterIP != first.Spec.ClusterIP || again.Spec.Ports[0].NodePort != first.Spec.Ports[0].NodePort ||
+		again.Spec.Ports[1].NodePort == again.Spec.Ports[0].NodePort || again.Spec.Ports[1].NodePort == 0 {
+		t.Errorf("the changed service has %+v (%v), want the address and port of %+v", again, err, first)
+	}
+	ref := node.ObjectRef{Kind: node.Service, Namespace: "default", Name: "a"}
+	if err := b.in.DeleteObject(ref, b.now); err != nil {
+		t.Fatal(err)
+	}
+	if back, err := b.service("a", "type: NodePort, ports: [{port: 80}]"); err != nil || back.Spec.ClusterIP != first.Spec.ClusterIP {
+		t.Errorf("the service came back with %+v (%v), want %s", back, err, first.Spec.ClusterIP)
+	}
+	if headless, err := b.service("h", "clusterIP: None"); err != nil || headless.Spec.ClusterIPs[0] != "None" {
+		t.Errorf("a headless service is %+v (%v)", headless, err)
+	}
+}
+
+func TestEveryServiceHasItsOwnAddress(t *testing.T) {
+	b := newBench(t)
+	seen, ports := map[string]bool{}, map[int32]bool{}
+	for _, name := range strings.Fields("a1 b1 c1 d1 e1 f1 g1 h1 i1 j1 k1 l1 m1 n1 o1 p1 q1 r1 s1 t1 u1 v1 w1 x1 y1 z1") {
+		s, err := b.service(name, "type: NodePort, ports: [{port: 80}]")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if seen[s.Spec.ClusterIP] || ports[s.Spec.Ports[0].NodePort] {
+			t.Errorf("%s has the address or the port of another: %+v", name, s.Spec)
+		}
+		seen[s.Spec.ClusterIP], ports[s.Spec.Ports[0].NodePort] = true, true
+	}
+}
+
+func TestServicesAreRefusedWhatTheyCannotHave(t *testing.T) {
+	b := newBench(t)
+	b.in.Services.Busy = func(p corev1.Protocol, port int32) bool { return p == "TCP" && port == 31000 }
+	if _, err := b.service("a", "type: NodePort, clusterIP: 10.96.0.99, ports: [{port: 80, nodePort: 30080}]"); err != nil {
+		t.Fatal(err)
+	}
+	taken := pod("host", "app:1", func(p *corev1.Pod) {
+		p.Spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 80, HostPort: 30090, Protocol: "TCP"}}
+	})
+	if _, _, err := b.in.Apply([]Delivery{{Pod: taken}}, b.now); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ name, spec, want string }{
+		{"the address of another", "clusterIP: 10.96.0.99, ports: [{port: 80}]", "spec.clusterIPs[0]: failed to allocate IP 10.96.0.99: provided IP is already allocated"},
+		{"an address of others", "clusterIP: 192.0.2.1, ports: [{port: 80}]", "is not in the valid range. The range of valid IPs is 10.96.0.0/16"},
+		{"a reserved address", "clusterIP: 10.96.0.10, ports: [{port: 80}]", "is not in the valid range"},
+		{"the port of another", "type: NodePort, ports: [{port: 80, nodePort: 30080}]", "spec.ports[0].nodePort: provided port is already allocated"},
+		{"the port of a program", "type: NodePort, ports: [{port: 80, nodePort: 31000}]", "a program of the machine"},
+		{"the port of a pod", "type: NodePort, ports: [{port: 80, nodePort: 30090}]", "a pod's host port"},
+		{"a low port", "type: NodePort, ports: [{port: 80, nodePort: 80}]", "The range of valid ports is 30000-32767"},
+		{"another family", "ipFamilies: [IPv6], ports: [{port: 80}]", "spec.ipFamilies[0]: not configured"},
+		{"two families", "ipFamilyPolicy: RequireDualStack, ports: [{port: 80}]", "spec.ipFamilyPolicy"},
+		{"an address outside", "externalIPs: [192.0.2.1], ports: [{port: 80}]", "spec.externalIPs"},
+	} {
+		if _, err := b.service("other", c.spec); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want %q", c.name, err, c.want)
+		}
+	}
+	if _, err := b.service("a", "type: NodePort, clusterIP: 10.96.0.98, ports: [{port: 80}]"); err == nil || !strings.Contains(err.Error(), "may not change once set") {
+		t.Errorf("another address: got %v", err)
+	}
+	b.in.Services.Without = func() string { return "a cluster has them" }
+	if _, err := b.service("late", "ports: [{port: 80}]"); err == nil || !strings.Contains(err.Error(), "a cluster has them") {
+		t.Errorf("on a node without services: got %v", err)
+	}
+}
