@@ -23,7 +23,7 @@ help: ## list the targets
 
 build: bundle web ## build bin/kubelet
 	@go run ./test/pack documents.tar.zst
-	CGO_ENABLED=0 go build -tags bundle,grpcnotrace,packed -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/kubelet ./cmd/kubelet
+	CGO_ENABLED=0 go build -tags bundle,grpcnotrace,packed -trimpath -gcflags=k8s.io/api/...=-l -ldflags '-s -w -X main.version=$(VERSION)' -o bin/kubelet ./cmd/kubelet
 
 bundle: ## build the kubelet's own container runtime, unless it is up to date
 	@host/runtime/bundle/build.sh

@@ -44,7 +44,7 @@ for arch; do
   fi
   [ "$status" = 0 ] || exit "$status"
   overlay "$bundle" >"$work/overlay-$arch.json"
-  GOARCH=$arch go build -tags bundle,grpcnotrace,packed -overlay "$work/overlay-$arch.json" \
+  GOARCH=$arch go build -tags bundle,grpcnotrace,packed -gcflags=k8s.io/api/...=-l -overlay "$work/overlay-$arch.json" \
     -ldflags "-s -w -X main.version=$version" -o "$work/dist/kubelet-linux-$arch" ./cmd/kubelet
 done
 install -m 644 host/service/kubelet.service "$work/dist/"
