@@ -186,11 +186,7 @@ func (r *run) fit() {
 		r.plan.again(due)
 		return
 	}
-	atOnce := burst
-	if waiting+replaced > 0 {
-		atOnce = min(1, replaced) // there may be no room for the next ones either
-	}
-	r.makePods(min(wanted-len(r.active), atOnce))
+	r.makePods(r.atOnce(wanted-len(r.active), waiting, replaced))
 }
 
 const (

@@ -36,6 +36,23 @@ func refused(p *corev1.Pod) bool {
 	return strings.HasPrefix(reason, admit.OutOf) || reason == node.Evicted || reason == node.NodeShutdown
 }
 
+// atOnce returns how many of the missing pods to make now. All jobs together make a burst. While the node has refused pods, there
+// may be no room for the next ones either: each job makes one, until a burst is refused; then one job does, since what never fits
+// does not stop the others.
+func (r *run) atOnce(missing, waiting, replaced int) int {
+	switch {
+	case waiting+replaced > 0:
+		return min(missing, replaced, 1)
+	case r.Trouble[r.of.UID] != "":
+		return min(missing, 1) // one that cannot be made takes no other's turn
+	case r.unplaced > 0:
+		missing = min(missing, 1)
+	}
+	n := min(missing, max(1, burst-r.unplaced)-r.made)
+	r.made += n
+	return n
+}
+
 // The node takes no more pods once it holds a number of ended ones, so that jobs of many completions would stop themselves and
 // all others.
 const (
@@ -55,16 +72,21 @@ func (r *run) clear() {
 	}
 }
 
-// spentPods returns the oldest of the ended pods of all jobs, which are too many.
-func (w *World) spentPods() map[types.UID]bool {
+// podsOfJobs returns the pods of all jobs but for those that are deleted.
+func (w *World) podsOfJobs() []*corev1.Pod {
 	owners := map[types.UID]bool{}
 	for _, j := range w.Jobs {
 		owners[j.UID] = true
 	}
-	kept := where(w.Pods, func(p *corev1.Pod) bool {
+	return where(w.Pods, func(p *corev1.Pod) bool {
 		owner := metav1.GetControllerOf(p)
-		return owner != nil && owners[owner.UID] && ended(p) && !refused(p) && p.DeletionTimestamp == nil
+		return owner != nil && owners[owner.UID] && p.DeletionTimestamp == nil
 	})
+}
+
+// spentPods returns the oldest of the ended pods of all jobs, which are too many.
+func (w *World) spentPods() map[types.UID]bool {
+	kept := where(w.podsOfJobs(), func(p *corev1.Pod) bool { return ended(p) && !refused(p) })
 	slices.SortStableFunc(kept, func(a, b *corev1.Pod) int { return oldestFirst(b, a) })
 	kept = w.withoutPauses(kept)
 	spent := map[types.UID]bool{}

@@ -85,6 +85,66 @@ func (s *site) activeOf(name string) []*corev1.Pod {
 	return where(s.activePods(), func(p *corev1.Pod) bool { return p.Labels["app"] == name })
 }
 
+func TestAFullNodeRefusesFewPodsOfManyJobs(t *testing.T) {
+	const jobs = 23
+	s := newSite(t)
+	s.refuses = "OutOfpods"
+	for i := range jobs {
+		s.post(jobNamed(fmt.Sprint("job", i), 50, 50))
+	}
+	tried := map[string]bool{}
+	for at := range 60 {
+		s.round()
+		for _, p := range s.sorted() {
+			tried[p.Labels["app"]] = true
+		}
+		if n := len(s.pods); n > burst+jobs {
+			t.Fatalf("round %d: the node has refused %d pods", at, n)
+		}
+	}
+	if len(tried) != jobs {
+		t.Errorf("%d jobs have tried to make a pod, want %d", len(tried), jobs)
+	}
+	s.refuses = ""
+	s.settle()
+	if n := len(s.activePods()); n != jobs*50 {
+		t.Errorf("%d pods run once there is room, want %d", n, jobs*50)
+	}
+}
+
+func TestAJobWhosePodsCannotBeMadeOrNeverFitDoesNotStopOthers(t *testing.T) {
+	s := newSite(t)
+	for i := range 2 * burst {
+		j := s.post(jobNamed(fmt.Sprint("bad", i), 50, 50))
+		s.trouble[j.GetUID()] = "a field is wrong"
+	}
+	s.post(jobNamed("good", 50, 50))
+	made := map[string]int{}
+	for _, c := range Next(s.look()).Changes {
+		if c.Do == MakePod {
+			made[c.Pod.Labels["app"]]++
+		}
+	}
+	if made["good"] != 50 || made["bad0"] != 1 {
+		t.Errorf("the good job makes %d pods and a bad one %d, want 50 and 1", made["good"], made["bad0"])
+	}
+
+	s = newSite(t)
+	s.refuses = "OutOfcpu"
+	for i := range 2 * burst {
+		s.post(jobNamed(fmt.Sprint("large", i), 1, 1))
+	}
+	s.round()
+	if n := len(s.pods); n != burst {
+		t.Errorf("one plan makes %d pods, want %d", n, burst)
+	}
+	s.refuses = ""
+	s.post(jobNamed("fits", 50, 50))
+	if one := where(Next(s.look()).Changes, func(c Change) bool { return c.Do == MakePod }); len(one) != 1 || one[0].Pod.Labels["app"] != "fits" {
+		t.Errorf("beside a burst of refused pods the plan makes %d, want one of the job that has none", len(one))
+	}
+}
+
 // runBeside has some jobs run more pods than are kept of all jobs, within a few seconds.
 func (s *site) runBeside(name string) {
 	for i := range 2 * mostEndedOfAll / mostEnded {

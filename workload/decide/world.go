@@ -100,6 +100,7 @@ func Next(w World) Plan {
 	claimed := map[types.UID]bool{}
 	c := &circle{World: &w, plan: p, claimed: claimed, spent: w.spentPods(), changed: map[types.UID]bool{}}
 	c.services()
+	c.unplaced = len(where(w.podsOfJobs(), refused))
 	for _, d := range w.Deployments {
 		c.deployment(d)
 	}
@@ -136,6 +137,9 @@ type circle struct {
 	claimed map[types.UID]bool // pods and objects that have found an owner
 	spent   map[types.UID]bool // ended pods that jobs do not keep
 	changed map[types.UID]bool // objects that the plan changes: their status waits
+
+	unplaced int // pods of jobs that the node has refused for now
+	made     int // pods of jobs that the plan makes beside those that replace such ones
 }
 
 // goes handles a workload that waits for what belongs to it to be gone. It reports whether the workload is such a one.
