@@ -119,3 +119,23 @@ func TestFilesSayNoMoreThanPodsHave(t *testing.T) {
 		t.Errorf("after the pod's end the file of devices is %q", devices)
 	}
 }
+
+func TestAPolicyThatComesBackHasItsFileAgain(t *testing.T) {
+	dir := t.TempDir()
+	w := Writer{Root: dir}
+	cpus, memory := cpuset.New(0, 1, 2, 3), fourNodes()
+	for i, on := range []bool{true, false, true} {
+		w.CPUs, w.Memory, w.Kept = cpuset.New(), nil, nil
+		if on {
+			w.CPUs, w.Memory, w.Kept = cpus, memory, kept
+		}
+		if err := w.Write(nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{cpuFile, memoryFile} {
+			if _, err := os.Stat(filepath.Join(dir, name)); (err == nil) != on {
+				t.Errorf("step %d, with the policy on: %t, %s: %v", i+1, on, name, err)
+			}
+		}
+	}
+}

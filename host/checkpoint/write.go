@@ -96,6 +96,7 @@ func (w *Writer) writeDevices(data checkpointData) error {
 
 // drop removes a file of another policy than the node's: upstream refuses to start with it.
 func (w *Writer) drop(name, policy string) error {
+	delete(w.written, name)
 	path := filepath.Join(w.Root, name)
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
