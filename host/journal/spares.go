@@ -16,7 +16,8 @@ const (
 )
 
 // spares are files that give their place on a full disk to a record: it is written over one of them, which takes no space.
-// The space of a file that is removed may be another's at once, a container's that writes without end.
+// The space of a file that is removed may be another's at once, a container's that writes without end. A file system that copies on
+// write, such as btrfs or zfs, takes new space even to write over a file: a full one may refuse the record all the same.
 type spares struct {
 	disk disk
 	dir  string
