@@ -32,7 +32,7 @@ func TestEveryKindOfTheTableIsComplete(t *testing.T) {
 }
 
 func TestAValueOfNoKindMakesAnObjectThatCannotBeRecorded(t *testing.T) {
-	object := NewObject(&corev1.Endpoints{})
+	object := NewObject(&corev1.Event{})
 	if _, err := json.Marshal(object); object.Kind != "" || err == nil {
 		t.Errorf("got kind %q, %v, want none and an error", object.Kind, err)
 	}
