@@ -23,7 +23,7 @@ const pod = "apiVersion: v1\nkind: Pod\n";
 describe("offersAt", () => {
   const cases: Array<[string, string, string[], string[]]> = [
     ["a document begins with what all have", "|", ["apiVersion", "kind", "metadata"], ["spec", "data"]],
-    ["the kinds that the node takes", "kind: |", ["Pod", "ConfigMap", "Secret", "PersistentVolume", "PersistentVolumeClaim", "RuntimeClass", "ClusterTrustBundle"], ["StatefulSet"]],
+    ["the kinds that the node takes", "kind: |", ["Pod", "ConfigMap", "Secret", "PersistentVolume", "PersistentVolumeClaim", "RuntimeClass", "ClusterTrustBundle"], ["Ingress"]],
     ["the version of a kind", "kind: RuntimeClass\napiVersion: |", ["node.k8s.io/v1"], ["v1"]],
     ["a pod has a spec", `${pod}s|`, ["spec"], ["data", "status"]],
     ["a ConfigMap has none", "kind: ConfigMap\n|", ["data", "binaryData", "immutable"], ["spec"]],
@@ -47,7 +47,7 @@ describe("offersAt", () => {
   const none: Array<[string, string]> = [
     ["in a text", `${pod}spec:\n  hostname: |`],
     ["below a key of one's own", "kind: ConfigMap\ndata:\n  |"],
-    ["for a kind that is not taken", "kind: StatefulSet\nspec:\n  |"],
+    ["for a kind that is not taken", "kind: Ingress\nspec:\n  |"],
     ["behind a comment", `${pod}spec: # of |`],
   ];
   it.each(none)("offers nothing %s", (_, text) => expect(labels(text)).toEqual([]));
