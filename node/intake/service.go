@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"nodal/node"
+	"nodal/node/manifest/rules"
 	"nodal/node/store"
 )
 
@@ -66,7 +67,7 @@ func (in Intake) serve(tx *store.Tx, d Delivery, next, old *node.Object, warning
 			a.take(node.As[*corev1.Service](o))
 		}
 	}
-	for _, step := range []func() error{a.plain, a.address, a.nodePorts} {
+	for _, step := range []func() error{a.plain, a.address, a.nodePorts, a.judge} {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -119,7 +120,7 @@ func (a *allocator) address() error {
 	}
 	const at = "spec.clusterIPs[0]"
 	had := ""
-	if a.old != nil {
+	if a.old != nil && !headlessBefore(&a.old.Spec, spec) {
 		had = a.old.Spec.ClusterIP
 	}
 	switch ip := spec.ClusterIP; {
@@ -194,7 +195,7 @@ func (a *allocator) nodePorts() error {
 	wants := spec.Type == corev1.ServiceTypeNodePort || spec.Type == corev1.ServiceTypeLoadBalancer && (given == nil || *given)
 	for i := range spec.Ports {
 		p := &spec.Ports[i]
-		if p.NodePort == 0 || a.has(p.NodePort) {
+		if p.NodePort == 0 || a.has(p) {
 			continue
 		}
 		if why := a.unfitPort(p); why != "" {
@@ -213,9 +214,31 @@ func (a *allocator) nodePorts() error {
 	return nil
 }
 
+// judge refuses a service that breaks a rule with what it was given.
+func (a *allocator) judge() error {
+	var wrong []node.Violation
+	for _, e := range rules.Service(a.next) {
+		wrong = append(wrong, broken(e.Field, e.ErrorBody())...)
+	}
+	if len(wrong) > 0 {
+		return refusal(a.d, wrong)
+	}
+	return nil
+}
+
 // has reports whether the service had a port of the machine before.
-func (a *allocator) has(port int32) bool {
-	return a.old != nil && slices.ContainsFunc(a.old.Spec.Ports, func(p corev1.ServicePort) bool { return p.NodePort == port })
+func (a *allocator) has(port *corev1.ServicePort) bool {
+	return a.old != nil && names(a.old.Spec.Ports, port.NodePort, port.Protocol)
+}
+
+// names reports whether one of the ports has a port of the machine.
+func names(ports []corev1.ServicePort, onNode int32, protocol corev1.Protocol) bool {
+	return slices.ContainsFunc(ports, func(p corev1.ServicePort) bool { return p.NodePort == onNode && p.Protocol == protocol })
+}
+
+// headlessBefore reports whether a service gets its first address by a change of its type.
+func headlessBefore(was, is *corev1.ServiceSpec) bool {
+	return was.ClusterIP == corev1.ClusterIPNone && is.Type != corev1.ServiceTypeClusterIP
 }
 
 func (a *allocator) unfitPort(p *corev1.ServicePort) string {
@@ -278,7 +301,7 @@ func continueService(old, next *corev1.Service) {
 	if is.Type == corev1.ServiceTypeExternalName || was.Type == corev1.ServiceTypeExternalName {
 		return
 	}
-	if is.ClusterIP == "" {
+	if is.ClusterIP == "" && !headlessBefore(was, is) {
 		is.ClusterIP, is.ClusterIPs = was.ClusterIP, was.ClusterIPs
 	}
 	if is.Type == corev1.ServiceTypeClusterIP {
@@ -287,7 +310,8 @@ func continueService(old, next *corev1.Service) {
 	for i := range is.Ports {
 		p := &is.Ports[i]
 		same := func(o corev1.ServicePort) bool { return o.Port == p.Port && o.Protocol == p.Protocol }
-		if at := slices.IndexFunc(was.Ports, same); at >= 0 && p.NodePort == 0 {
+		at := slices.IndexFunc(was.Ports, same)
+		if at >= 0 && p.NodePort == 0 && !names(is.Ports, was.Ports[at].NodePort, p.Protocol) {
 			p.NodePort = was.Ports[at].NodePort
 		}
 	}

@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -44,6 +45,40 @@ func TestServicesKeepTheAddressesThatTheyGot(t *testing.T) {
 	}
 	if headless, err := b.service("h", "clusterIP: None"); err != nil || headless.Spec.ClusterIPs[0] != "None" {
 		t.Errorf("a headless service is %+v (%v)", headless, err)
+	}
+}
+
+func TestAPortThatMovesWithinAServiceIsGivenOnce(t *testing.T) {
+	b := newBench(t)
+	if _, err := b.service("a", "type: NodePort, ports: [{port: 80, nodePort: 30080}]"); err != nil {
+		t.Fatal(err)
+	}
+	moved, err := b.service("a", "type: NodePort, ports: [{name: a, port: 80}, {name: b, port: 81, nodePort: 30080}]")
+	if err != nil || moved.Spec.Ports[1].NodePort != 30080 || moved.Spec.Ports[0].NodePort < firstNodePort || moved.Spec.Ports[0].NodePort == 30080 {
+		t.Errorf("the port moved to %+v (%v)", moved, err)
+	}
+}
+
+func TestAHeadlessServiceOfAnotherTypeGetsAnAddress(t *testing.T) {
+	b := newBench(t)
+	for _, spec := range []string{"clusterIP: None", "clusterIP: None, ports: [{port: 80}]", "ports: [{port: 80}]"} {
+		if s, err := b.service("a", spec); err != nil || s.Spec.ClusterIP != "None" {
+			t.Fatalf("%s: got %+v (%v)", spec, s, err)
+		}
+	}
+	s, err := b.service("a", "type: NodePort, ports: [{port: 80}]")
+	if err != nil || !anySubnet.Contains(netip.MustParseAddr(s.Spec.ClusterIP)) || s.Spec.ClusterIPs[0] != s.Spec.ClusterIP {
+		t.Errorf("got %+v (%v), want an address", s, err)
+	}
+}
+
+func TestAServiceIsJudgedWithWhatItKeeps(t *testing.T) {
+	taken := []corev1.ServicePort{{Name: "a", Port: 80, Protocol: "TCP", NodePort: 30080}, {Name: "b", Port: 81, Protocol: "TCP", NodePort: 30080}}
+	s := &corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, ClusterIP: "10.96.0.99", Ports: taken}}
+	s.Name, s.Namespace = "b", "default"
+	a := allocator{next: s, d: Delivery{Object: node.NewObject(s)}}
+	if err := a.judge(); err == nil || !strings.Contains(err.Error(), "spec.ports[1].nodePort") {
+		t.Errorf("one port for two: got %v", err)
 	}
 }
 

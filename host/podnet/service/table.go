@@ -28,12 +28,13 @@ const shares = 128
 // Table is the table that leads packets for the ports to their backends.
 func Table(at Place, ports []Port) nft.Table {
 	w := &writer{
+		seen:     map[string]bool{},
 		services: nft.Set{Name: byAddress, Fields: []nft.Field{nft.IP4Dest, nft.Transport, nft.DestPort}, Map: true},
 		nodes:    nft.Set{Name: byPort, Fields: []nft.Field{nft.Transport, nft.DestPort}, Map: true},
 		backends: nft.Set{Name: backends, Fields: []nft.Field{nft.Number}, Map: true, To: []nft.Field{nft.IP4Dest, nft.DestPort}},
 	}
 	for _, p := range ports {
-		if len(p.Backends) > 0 {
+		if len(p.Backends) > 0 && w.first(p.At, p.Protocol) {
 			w.port(p)
 		}
 	}
@@ -71,6 +72,15 @@ func (at Place) refuse() []nft.Rule {
 type writer struct {
 	services, nodes, backends nft.Set
 	chains                    []nft.Chain
+	seen                      map[string]bool
+}
+
+// first reports whether the table has none of this yet. The kernel refuses a whole table that has a key twice.
+func (w *writer) first(at any, protocol byte) bool {
+	key := fmt.Sprint(at, "/", protocol)
+	had := w.seen[key]
+	w.seen[key] = true
+	return !had
 }
 
 // port adds the chain of a port and what leads there.
@@ -80,7 +90,7 @@ func (w *writer) port(p Port) {
 	w.services.Keys = append(w.services.Keys, nft.Key{
 		Values: [][]byte{p.At.Addr().AsSlice(), protocol, nft.Port(p.At.Port())}, Chain: chain,
 	})
-	if p.OnNode > 0 {
+	if p.OnNode > 0 && w.first(p.OnNode, p.Protocol) {
 		w.nodes.Keys = append(w.nodes.Keys, nft.Key{Values: [][]byte{protocol, nft.Port(p.OnNode)}, Chain: chain})
 	}
 	among := p.Backends

@@ -94,6 +94,21 @@ func TestTheTableLooksServicesUp(t *testing.T) {
 	}
 }
 
+func TestTheTableHasEachKeyOnce(t *testing.T) {
+	to := []netip.AddrPort{netip.MustParseAddrPort("10.89.0.2:8080")}
+	at := func(text string) Port {
+		return Port{At: netip.MustParseAddrPort(text), Protocol: 6, OnNode: 30080, Backends: to}
+	}
+	got := Table(Place{Table: "x", Subnet: netip.MustParsePrefix("10.96.0.0/22")}, []Port{
+		at("10.96.0.20:80"), at("10.96.0.20:80"), at("10.96.0.20:81"),
+	}).String()
+	for _, key := range []string{"10.96.0.20 . 6 . 80 :", "10.96.0.20 . 6 . 81 :", "    6 . 30080 :"} {
+		if strings.Count(got, key) != 1 {
+			t.Errorf("the table has %q %d times:\n%s", key, strings.Count(got, key), got)
+		}
+	}
+}
+
 func TestClientsStayWhenABackendGoes(t *testing.T) {
 	var all []netip.AddrPort
 	for i := range byte(4) {
