@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"nodal/host/podnet/nft"
 	"nodal/host/podnet/service"
@@ -25,12 +26,25 @@ type Leads interface {
 
 // services holds what the network does for services. Nothing of it is on the machine before the first service.
 type services struct {
-	mu     sync.Mutex // held while the table is laid down
-	leads  Leads
+	chosen atomic.Pointer[chosen] // once the network is set up
+
+	mu    sync.Mutex // held while the table is laid down
+	leads Leads
+	laid  bool
+	ports []service.Port
+}
+
+// chosen are the addresses of services.
+type chosen struct {
 	subnet netip.Prefix // not valid if there is none
 	fault  error        // why there is none
-	laid   bool
-	ports  []service.Port
+}
+
+func (s *services) addresses() chosen {
+	if c := s.chosen.Load(); c != nil {
+		return *c
+	}
+	return chosen{}
 }
 
 const (
@@ -39,14 +53,10 @@ const (
 )
 
 // ServiceSubnet holds the addresses of services, once the network is set up.
-func (n *Network) ServiceSubnet() netip.Prefix {
-	n.served.mu.Lock()
-	defer n.served.mu.Unlock()
-	return n.served.subnet
-}
+func (n *Network) ServiceSubnet() netip.Prefix { return n.served.addresses().subnet }
 
 func (s *services) place(p Places) service.Place {
-	return service.Place{Table: p.table() + servicesSuffix, Subnet: s.subnet}
+	return service.Place{Table: p.table() + servicesSuffix, Subnet: s.addresses().subnet}
 }
 
 // subnetFile keeps the choice of an earlier start.
@@ -54,20 +64,16 @@ func (p Places) subnetFile() string { return filepath.Join(filepath.Dir(p.Confli
 
 // NoServices says why the node cannot have services; "" if it can.
 func (n *Network) NoServices() string {
-	n.served.mu.Lock()
-	defer n.served.mu.Unlock()
-	if n.served.fault == nil {
-		return ""
+	if fault := n.served.addresses().fault; fault != nil {
+		return fault.Error()
 	}
-	return n.served.fault.Error()
+	return ""
 }
 
 // chooseServices takes the subnet that is wanted, else that of an earlier start, else a free one. Pods run without one.
 func (n *Network) chooseServices(wanted netip.Prefix) {
-	s := &n.served
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.subnet, s.fault = n.subnetOfServices(wanted)
+	subnet, err := n.subnetOfServices(wanted)
+	n.served.chosen.Store(&chosen{subnet, err})
 }
 
 func (n *Network) subnetOfServices(wanted netip.Prefix) (subnet netip.Prefix, err error) {
@@ -126,7 +132,7 @@ func (n *Network) RefreshServices() error {
 	s := &n.served
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.leads == nil || !s.subnet.IsValid() {
+	if s.leads == nil || !s.addresses().subnet.IsValid() {
 		return nil
 	}
 	ports, some := s.leads.Ports()

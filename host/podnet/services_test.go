@@ -61,6 +61,27 @@ func TestAddressesOfServicesAreKept(t *testing.T) {
 	}
 }
 
+// The store asks for the addresses while it is changed, which may not wait for the kernel.
+func TestAddressesOfServicesAreToldWhileTheTableIsLaid(t *testing.T) {
+	n := newKept(t)
+	n.served.chosen.Store(&chosen{fault: errors.New("none is free")})
+	n.served.mu.Lock()
+	defer n.served.mu.Unlock()
+	told := make(chan string)
+	go func() {
+		_ = n.ServiceSubnet()
+		told <- n.NoServices()
+	}()
+	select {
+	case got := <-told:
+		if got != "none is free" {
+			t.Errorf("got %q", got)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("nothing is told")
+	}
+}
+
 // TestServicesLeadToPods asks the kernel, with the module br_netfilter and without.
 func TestServicesLeadToPods(t *testing.T) {
 	if os.Geteuid() != 0 {
@@ -70,7 +91,7 @@ func TestServicesLeadToPods(t *testing.T) {
 		t.Run("bridge-nf-call "+filtered, func(t *testing.T) {
 			n, leads := newKept(t), &promises{}
 			n.cache, n.served.leads = t.TempDir(), leads
-			n.served.subnet = netip.MustParsePrefix("10.111.252.0/22")
+			n.served.chosen.Store(&chosen{subnet: netip.MustParsePrefix("10.111.252.0/22")})
 			if err := inOwnNetwork(func() error { return servicesLead(t, n, leads, filtered) }); err != nil {
 				t.Error(err)
 			}
@@ -235,7 +256,7 @@ func cleaned(t *testing.T, n *Network) error {
 	if err := os.MkdirAll(filepath.Dir(n.places.subnetFile()), 0o700); err != nil {
 		return err
 	}
-	if err := os.WriteFile(n.places.subnetFile(), []byte(n.served.subnet.String()), 0o600); err != nil {
+	if err := os.WriteFile(n.places.subnetFile(), []byte(n.ServiceSubnet().String()), 0o600); err != nil {
 		return err
 	}
 	for range 2 {
@@ -244,7 +265,7 @@ func cleaned(t *testing.T, n *Network) error {
 		}
 	}
 	routes, err := hostRoutes(n.places.bridge())
-	if overlapsAny(n.served.subnet, routes) || !n.lostServices() {
+	if overlapsAny(n.ServiceSubnet(), routes) || !n.lostServices() {
 		t.Errorf("something is left: %v", routes)
 	}
 	return err
