@@ -47,6 +47,10 @@ func TestAPodIsHeldByAProcessWithoutRights(t *testing.T) {
 	if mounts := strings.Fields(n.ofProcess(pid, "mounts")); len(mounts) != 6 || !strings.HasPrefix(mounts[3], "ro,") {
 		t.Errorf("the process that holds the pod sees mounts %q, want one that is read-only", mounts)
 	}
+	files, err := os.ReadDir(filepath.Join("/proc", strconv.Itoa(pid), "fd"))
+	if err != nil || len(files) != 0 {
+		t.Errorf("the process that holds the pod has open files %v, %v", files, err)
+	}
 	n.sameNamespaces(pid, container, "net", "ipc", "uts")
 }
 

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -14,6 +15,10 @@ import (
 // patience is the time, in milliseconds, after which a look tells whether a
 // container that does not begin is still there.
 const patience = 100
+
+// longest bounds what the shim does for one request: meanwhile the container can
+// be neither looked at nor killed.
+const longest = time.Minute
 
 // start lets a container that was created begin. Its first process waits for a
 // reader of a pipe, which runc would be.
@@ -45,7 +50,7 @@ func (f *front) start(c command) error {
 func awaitBegin(pipe, pid int) error {
 	var data [16]byte
 	wrote := false
-	for {
+	for end := time.Now().Add(longest); time.Now().Before(end); {
 		poll := []unix.PollFd{{Fd: int32(pipe), Events: unix.POLLIN}}
 		if _, err := unix.Poll(poll, patience); err != nil && !errors.Is(err, unix.EINTR) {
 			return fmt.Errorf("wait for the container to begin: %w", err)
@@ -64,6 +69,7 @@ func awaitBegin(pipe, pid int) error {
 			return errors.New("container process is already dead")
 		}
 	}
+	return fmt.Errorf("the container did not begin within %s", longest)
 }
 
 // alive reports whether a process has not ended. A zombie has.

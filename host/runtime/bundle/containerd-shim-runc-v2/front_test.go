@@ -127,6 +127,10 @@ func TestAHeldSandboxNeedsNoRunc(t *testing.T) {
 	if status, out := f.run(t, "kill id 9"); status != 1 || !strings.Contains(out, "container not running") {
 		t.Errorf("a second kill ended with %d: %s", status, out)
 	}
+	// containerd asks whether a shim that it does not know holds anything.
+	if status, out := f.run(t, "ps --format json id"); status != 0 || out != "[]\n" {
+		t.Errorf("ps of a sandbox that has ended: got %d, %s", status, out)
+	}
 	if status, _ := f.run(t, "delete id"); status != 0 || f.sandbox("id") != nil {
 		t.Errorf("delete ended with %d", status)
 	}

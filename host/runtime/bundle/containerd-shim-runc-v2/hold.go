@@ -6,14 +6,17 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/opencontainers/runtime-spec/specs-go"
+	"golang.org/x/sys/unix"
 )
 
 // begin starts the program that holds a pod's namespaces, and waits until it
@@ -33,6 +36,7 @@ func (s *sandbox) begin(spec *specs.Spec) error {
 		return errors.Join(err, setup.Close())
 	}
 	defer told.Close()
+	keepFiles()
 	s.pid, err = syscall.ForkExec(filepath.Join(filepath.Dir(program), "hold"), spec.Process.Args, &syscall.ProcAttr{
 		Dir: "/", Files: []uintptr{setup.Fd(), report.Fd(), report.Fd()},
 		Sys: &syscall.SysProcAttr{Cloneflags: cloneFlags(spec.Linux.Namespaces), Setsid: true, PidFD: &s.file},
@@ -47,7 +51,19 @@ func (s *sandbox) begin(spec *specs.Spec) error {
 	if err := errors.Join(err, tell.Close()); err != nil {
 		return fmt.Errorf("tell how to hold the pod: %w", err)
 	}
+	if err := told.SetReadDeadline(time.Now().Add(longest)); err != nil {
+		return err
+	}
 	return readReport(told)
+}
+
+// keepFiles has no program inherit a file of the shim: it got its socket from
+// containerd as one that every program would.
+func keepFiles() {
+	if unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) != nil { // a kernel before 5.11
+		unix.CloseOnExec(3)
+		unix.CloseOnExec(4)
+	}
 }
 
 // settle puts the process where it belongs before it does anything.

@@ -164,5 +164,9 @@ func (f *front) list(c command, out io.Writer) error {
 	if s == nil {
 		return errRunc
 	}
-	return json.NewEncoder(out).Encode([]int{s.pid})
+	processes := []int{}
+	if !errors.Is(s.signal(0), unix.ESRCH) {
+		processes = append(processes, s.pid)
+	}
+	return json.NewEncoder(out).Encode(processes)
 }

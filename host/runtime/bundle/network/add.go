@@ -45,8 +45,9 @@ func add(args *skel.CmdArgs) (err error) {
 	if err := takeAddresses(s, args, result); err != nil {
 		return err
 	}
+	opening := false // as long as the pod may have ports, it keeps its addresses: they say whose the ports are
 	defer func() {
-		if err != nil {
+		if err != nil && !opening {
 			err = errors.Join(err, giveBack(s, args))
 		}
 	}()
@@ -57,6 +58,7 @@ func add(args *skel.CmdArgs) (err error) {
 		return err
 	}
 	if s.hasPorts() {
+		opening = true
 		if err := openPorts(s, result); err != nil {
 			return err
 		}

@@ -15,7 +15,11 @@ func takeAddresses(s *settings, args *skel.CmdArgs, result *current.Result) erro
 	return s.eachRange(func(from *allocator.IPAllocator) error {
 		address, err := from.Get(args.ContainerID, args.IfName, nil)
 		if err != nil {
-			return errors.Join(fmt.Errorf("take an address for the pod: %w", err), giveBack(s, args))
+			err = fmt.Errorf("take an address for the pod: %w", err)
+			if len(result.IPs) == 0 {
+				return err // what the pod may have is of an earlier call
+			}
+			return errors.Join(err, giveBack(s, args))
 		}
 		address.Interface = current.Int(podEnd)
 		result.IPs = append(result.IPs, address)

@@ -107,3 +107,35 @@ func TestAPodWithoutPortsNeedsNoPortmap(t *testing.T) {
 		}
 	}
 }
+
+func TestAnAddressThatAPodHasIsNotGivenBackByAFailedCall(t *testing.T) {
+	args := pod(t.TempDir(), "a", "")
+	s, err := readSettings(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := takeAddresses(s, args, &current.Result{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := takeAddresses(s, args, &current.Result{}); err == nil {
+		t.Fatal("a pod has got addresses twice")
+	}
+	if has, err := hasAddress(s, args); err != nil || !has {
+		t.Errorf("the address of the first call is gone: %v", err)
+	}
+}
+
+func TestTheFaultOfAPluginIsTold(t *testing.T) {
+	for script, want := range map[string]string{
+		`echo '{"code": 7, "msg": "the port is taken"}'; exit 1`: "the port is taken",
+		"echo broken >&2; exit 2":                                "exit status 2: broken",
+	} {
+		program := filepath.Join(t.TempDir(), "portmap")
+		if err := os.WriteFile(program, []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := bound().ExecPlugin(t.Context(), program, nil, nil); err == nil || err.Error() != want {
+			t.Errorf("%s: got %v, want %s", script, err, want)
+		}
+	}
+}

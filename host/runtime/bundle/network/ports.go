@@ -1,11 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"os/exec"
+	"syscall"
 
 	"github.com/containernetworking/cni/pkg/invoke"
+	"github.com/containernetworking/cni/pkg/types"
 	current "github.com/containernetworking/cni/pkg/types/100"
 )
 
@@ -15,7 +19,7 @@ func openPorts(s *settings, result *current.Result) error {
 	if err != nil {
 		return err
 	}
-	if _, err := invoke.DelegateAdd(context.Background(), "portmap", config, nil); err != nil {
+	if _, err := invoke.DelegateAdd(context.Background(), "portmap", config, bound()); err != nil {
 		return fmt.Errorf("open the pod's host ports: %w", err)
 	}
 	return nil
@@ -26,10 +30,34 @@ func closePorts(s *settings) error {
 	if err != nil {
 		return err
 	}
-	if err := invoke.DelegateDel(context.Background(), "portmap", config, nil); err != nil {
+	if err := invoke.DelegateDel(context.Background(), "portmap", config, bound()); err != nil {
 		return fmt.Errorf("close the pod's host ports: %w", err)
 	}
 	return nil
+}
+
+// tied runs a plugin that is killed when this program is: a caller that has given
+// up removes what there is, and nothing may be added behind it.
+type tied struct{ *invoke.DefaultExec }
+
+func bound() invoke.Exec {
+	return tied{&invoke.DefaultExec{RawExec: &invoke.RawExec{}}}
+}
+
+func (tied) ExecPlugin(ctx context.Context, path string, config []byte, environment []string) ([]byte, error) {
+	var out, said bytes.Buffer
+	cmd := exec.CommandContext(ctx, path)
+	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = environment, bytes.NewReader(config), &out, &said
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	err := cmd.Run()
+	if err == nil {
+		return out.Bytes(), nil
+	}
+	fault := &types.Error{}
+	if json.Unmarshal(out.Bytes(), fault) == nil && fault.Msg != "" {
+		return nil, fault
+	}
+	return nil, fmt.Errorf("%w: %s", err, bytes.TrimSpace(said.Bytes()))
 }
 
 // portmapConfig writes what portmap would read behind the bridge plugin.
