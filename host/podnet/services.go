@@ -78,27 +78,40 @@ func (n *Network) chooseServices(wanted netip.Prefix) {
 
 func (n *Network) subnetOfServices(wanted netip.Prefix) (subnet netip.Prefix, err error) {
 	kept := n.keptServices()
-	switch {
-	case wanted.IsValid():
-		subnet = wanted
-	case kept.IsValid():
-		subnet = kept
-	default:
-		taken, err := hostRoutes(n.places.bridge())
-		if err != nil {
-			return subnet, err
-		}
-		if subnet, err = freeServices(n.places.ID, append(taken, n.Subnets()...)); err != nil {
-			return subnet, err
-		}
+	if err := fits(wanted, n.Subnets()); err != nil {
+		return subnet, err
 	}
-	if subnet == kept {
-		return subnet, nil
+	if kept.IsValid() && (wanted == kept || !wanted.IsValid()) {
+		return kept, nil
+	}
+	taken, err := hostRoutes(n.places.bridge())
+	if err != nil {
+		return subnet, err
+	}
+	if wanted.IsValid() {
+		taken = slices.DeleteFunc(taken, func(r netip.Prefix) bool { return r == kept })
+		subnet, err = wanted, fits(wanted, taken)
+	} else {
+		subnet, err = freeServices(n.places.ID, append(taken, n.Subnets()...))
+	}
+	if err == nil && kept.IsValid() {
+		err = letGo(kept) // without the file nobody would know of its route
+	}
+	if err != nil {
+		return netip.Prefix{}, err
 	}
 	if err := replace.File(n.places.subnetFile(), []byte(subnet.String()+"\n"), 0o600); err != nil {
 		return netip.Prefix{}, fmt.Errorf("keep the addresses of services: %w", err)
 	}
 	return subnet, nil
+}
+
+// fits fails if addresses that are wanted for services are another's.
+func fits(wanted netip.Prefix, taken []netip.Prefix) error {
+	if at := slices.IndexFunc(taken, wanted.Overlaps); at >= 0 {
+		return fmt.Errorf("--service-cidr %s overlaps %s, which pods or a route of the host have: give another subnet", wanted, taken[at])
+	}
+	return nil
 }
 
 func (n *Network) keptServices() netip.Prefix {

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -52,12 +53,54 @@ func TestAddressesOfServicesAreKept(t *testing.T) {
 		t.Errorf("there is none: %s", n.NoServices())
 	}
 	again := New(Config{Places: n.places})
+	again.use(n.Subnets())
 	if again.chooseServices(netip.Prefix{}); again.ServiceSubnet() != first {
 		t.Errorf("the next agent has %s (%s), want %s", again.ServiceSubnet(), again.NoServices(), first)
 	}
-	wanted := netip.MustParsePrefix("10.200.0.0/16")
-	if again.chooseServices(wanted); again.ServiceSubnet() != wanted {
-		t.Errorf("with a setting it has %s (%s)", again.ServiceSubnet(), again.NoServices())
+	if again.chooseServices(netip.MustParsePrefix("10.95.0.0/16")); !strings.Contains(again.NoServices(), "overlaps 10.95.255.0/24") {
+		t.Errorf("with addresses of pods it has %s (%s)", again.ServiceSubnet(), again.NoServices())
+	}
+}
+
+func TestServicesAreNotGivenWhatTheHostReaches(t *testing.T) {
+	taken := netip.MustParsePrefix("10.200.7.0/24")
+	if err := fits(netip.MustParsePrefix("10.200.0.0/16"), []netip.Prefix{taken}); err == nil {
+		t.Errorf("%s was given", taken)
+	}
+	if err := fits(netip.MustParsePrefix("10.201.0.0/16"), []netip.Prefix{taken}); err != nil {
+		t.Error(err)
+	}
+	if err := fits(netip.Prefix{}, []netip.Prefix{taken}); err != nil {
+		t.Errorf("where nothing is wanted: %v", err)
+	}
+}
+
+func TestTheRouteOfAnEarlierSubnetIsLetGo(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root to make a network")
+	}
+	n := newKept(t)
+	if err := os.MkdirAll(filepath.Dir(n.places.Conflist), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := inOwnNetwork(func() error {
+		if err := run("ip link set lo up"); err != nil {
+			return err
+		}
+		n.chooseServices(netip.Prefix{})
+		if err := keepLocal(n.ServiceSubnet()); err != nil {
+			return err
+		}
+		wanted := netip.MustParsePrefix("10.200.0.0/16")
+		if n.chooseServices(wanted); n.ServiceSubnet() != wanted || n.keptServices() != wanted {
+			t.Errorf("with a setting it has %s (%s)", n.ServiceSubnet(), n.NoServices())
+		}
+		if left, err := exec.Command("ip", "route", "show").CombinedOutput(); err != nil || len(left) > 0 {
+			t.Errorf("left: %s (%v)", left, err)
+		}
+		return nil
+	}); err != nil {
+		t.Error(err)
 	}
 }
 

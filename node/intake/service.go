@@ -123,6 +123,9 @@ func (a *allocator) address() error {
 	if a.old != nil && !headlessBefore(&a.old.Spec, spec) {
 		had = a.old.Spec.ClusterIP
 	}
+	if named := node.As[*corev1.Service](a.d.Object).Spec.ClusterIP; named == "" && a.outside(had) {
+		had, spec.ClusterIP = "", ""
+	}
 	switch ip := spec.ClusterIP; {
 	case had != "" && ip != had:
 		return invalid(a.d, at, "may not change once set")
@@ -140,6 +143,12 @@ func (a *allocator) address() error {
 	}
 	spec.ClusterIPs = []string{spec.ClusterIP}
 	return nil
+}
+
+// outside reports an address from before the subnet was another one.
+func (a *allocator) outside(had string) bool {
+	ip, err := netip.ParseAddr(had)
+	return err == nil && !a.subnet().Contains(ip)
 }
 
 // unfit says why an address cannot be a service's.

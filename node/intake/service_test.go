@@ -72,6 +72,21 @@ func TestAHeadlessServiceOfAnotherTypeGetsAnAddress(t *testing.T) {
 	}
 }
 
+func TestAServiceGetsAnAddressOfANewSubnet(t *testing.T) {
+	b, subnet := newBench(t), netip.MustParsePrefix("10.200.0.0/16")
+	first, err := b.service("a", "ports: [{port: 80}]")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.in.Services.Subnet = func() netip.Prefix { return subnet }
+	if same, err := b.service("a", "clusterIP: "+first.Spec.ClusterIP+", selector: {a: b}, ports: [{port: 80}]"); err != nil || same.Spec.ClusterIP != first.Spec.ClusterIP {
+		t.Errorf("one that names its address has %+v (%v)", same, err)
+	}
+	if next, err := b.service("a", "ports: [{port: 80}]"); err != nil || !subnet.Contains(netip.MustParseAddr(next.Spec.ClusterIP)) {
+		t.Errorf("got %+v (%v), want an address of %s", next, err, subnet)
+	}
+}
+
 func TestAServiceIsJudgedWithWhatItKeeps(t *testing.T) {
 	taken := []corev1.ServicePort{{Name: "a", Port: 80, Protocol: "TCP", NodePort: 30080}, {Name: "b", Port: 81, Protocol: "TCP", NodePort: 30080}}
 	s := &corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, ClusterIP: "10.96.0.99", Ports: taken}}

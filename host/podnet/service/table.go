@@ -34,8 +34,9 @@ func Table(at Place, ports []Port) nft.Table {
 		backends: nft.Set{Name: backends, Fields: []nft.Field{nft.Number}, Map: true, To: []nft.Field{nft.IP4Dest, nft.DestPort}},
 	}
 	for _, p := range ports {
-		if len(p.Backends) > 0 && w.first(p.At, p.Protocol) {
-			w.port(p)
+		ours := at.Subnet.Contains(p.At.Addr()) // or else an address from before the subnet was another one
+		if len(p.Backends) > 0 && (ours || p.OnNode > 0) && w.first(p.At, p.Protocol) {
+			w.port(p, ours)
 		}
 	}
 	chains := append(w.chains,
@@ -83,13 +84,15 @@ func (w *writer) first(at any, protocol byte) bool {
 	return !had
 }
 
-// port adds the chain of a port and what leads there.
-func (w *writer) port(p Port) {
+// port adds the chain of a port and what leads there: its address, if that is ours, and its port of the machine.
+func (w *writer) port(p Port, ours bool) {
 	chain := fmt.Sprintf("port-%d", len(w.chains)+1)
 	protocol := []byte{p.Protocol}
-	w.services.Keys = append(w.services.Keys, nft.Key{
-		Values: [][]byte{p.At.Addr().AsSlice(), protocol, nft.Port(p.At.Port())}, Chain: chain,
-	})
+	if ours {
+		w.services.Keys = append(w.services.Keys, nft.Key{
+			Values: [][]byte{p.At.Addr().AsSlice(), protocol, nft.Port(p.At.Port())}, Chain: chain,
+		})
+	}
 	if p.OnNode > 0 && w.first(p.OnNode, p.Protocol) {
 		w.nodes.Keys = append(w.nodes.Keys, nft.Key{Values: [][]byte{protocol, nft.Port(p.OnNode)}, Chain: chain})
 	}

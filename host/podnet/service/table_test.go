@@ -109,6 +109,17 @@ func TestTheTableHasEachKeyOnce(t *testing.T) {
 	}
 }
 
+func TestAnAddressOfAnEarlierSubnetIsLeftToOthers(t *testing.T) {
+	to := []netip.AddrPort{netip.MustParseAddrPort("10.89.0.2:8080")}
+	got := Table(Place{Table: "x", Subnet: netip.MustParsePrefix("10.200.0.0/16")}, []Port{
+		{At: netip.MustParseAddrPort("10.96.0.20:80"), Protocol: 6, OnNode: 30080, Backends: to},
+		{At: netip.MustParseAddrPort("10.96.0.21:80"), Protocol: 6, Backends: to},
+	}).String()
+	if strings.Contains(got, "10.96.0.") || !strings.Contains(got, "    6 . 30080 : jump port-1") || strings.Contains(got, "port-2") {
+		t.Errorf("the table is\n%s", got)
+	}
+}
+
 func TestClientsStayWhenABackendGoes(t *testing.T) {
 	var all []netip.AddrPort
 	for i := range byte(4) {
