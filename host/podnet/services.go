@@ -24,14 +24,16 @@ type Leads interface {
 	Ports() (ports []service.Port, some bool)
 }
 
-// services holds what the network does for services. Nothing of it is on the machine before the first service.
+// services holds what the network does for services. Nothing of it is on the machine without a service.
 type services struct {
 	chosen atomic.Pointer[chosen] // once the network is set up
 
 	mu    sync.Mutex // held while the table is laid down
 	leads Leads
 	laid  bool
-	ports []service.Port
+	// cleared says that nothing of services is on the machine, not even of an earlier agent.
+	cleared bool
+	ports   []service.Port
 }
 
 // chosen are the addresses of services.
@@ -145,14 +147,29 @@ func (n *Network) RefreshServices() error {
 	s := &n.served
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.leads == nil || !s.addresses().subnet.IsValid() {
-		return nil
+	var ports []service.Port
+	some := false
+	if s.leads != nil && s.addresses().subnet.IsValid() {
+		ports, some = s.leads.Ports()
 	}
-	ports, some := s.leads.Ports()
-	if s.laid && slices.EqualFunc(ports, s.ports, service.Port.Equal) || !some && !s.laid {
+	switch {
+	case !some && !s.cleared:
+		return n.endServices()
+	case !some || s.laid && slices.EqualFunc(ports, s.ports, service.Port.Equal):
 		return nil
 	}
 	return n.layServices(ports)
+}
+
+// endServices takes away what the last service leaves, or an earlier agent. A kernel that cannot have it has nothing.
+func (n *Network) endServices() error {
+	s := &n.served
+	if err := n.removeServices(); err != nil && !isUnsupported(err) {
+		return fmt.Errorf("take away what services needed: %w", err)
+	}
+	gone := service.Gone(s.ports, nil)
+	s.ports, s.laid, s.cleared = nil, false, true
+	return forgetGone(gone)
 }
 
 // layServices lays the table down, and what the machine needs around it. What a pod was asked over UDP and cannot answer
@@ -160,6 +177,7 @@ func (n *Network) RefreshServices() error {
 func (n *Network) layServices(ports []service.Port) error {
 	s := &n.served
 	place := s.place(n.places)
+	s.cleared = false
 	if err := keepLocal(place.Subnet); err != nil {
 		return fmt.Errorf("make way for services: %w", err)
 	}
@@ -168,6 +186,10 @@ func (n *Network) layServices(ports []service.Port) error {
 	}
 	gone := service.Gone(s.ports, ports)
 	s.ports, s.laid = ports, true
+	return forgetGone(gone)
+}
+
+func forgetGone(gone []service.Link) error {
 	if err := forget(gone); err != nil {
 		return fmt.Errorf("forget conversations with pods that are gone: %w", err)
 	}
@@ -192,6 +214,9 @@ func (n *Network) renewServices() (string, error) {
 	s := &n.served
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !s.laid { // the last service went
+		return "", nil
+	}
 	ports, _ := s.leads.Ports()
 	return " nftables table inet " + s.place(n.places).Table + ";", n.layServices(ports)
 }
