@@ -41,7 +41,9 @@ type runtime struct {
 func reach(ctx context.Context, o Options, f facts, m memory) (r runtime, err error) {
 	cfg := o.Config
 	if r.endpoint = cfg.Runtime.Endpoint; r.endpoint == "" {
-		if r.own, err = ownruntime.Start(ctx, cfg.Dirs, cfg.Runtime, m.state, o.Log); err != nil {
+		settings := cfg.Runtime
+		settings.NoServices = settings.NoServices || f.cluster != nil // which has them
+		if r.own, err = ownruntime.Start(ctx, cfg.Dirs, settings, m.state, o.Log); err != nil {
 			return r, err
 		}
 		r.endpoint = r.own.Endpoint()
@@ -72,7 +74,8 @@ func reach(ctx context.Context, o Options, f facts, m memory) (r runtime, err er
 		LogsDir: cfg.Dirs.PodLogs, ResolvConf: resolvConf(cfg.Pods.DNS.ResolvConf, o.Log), CgroupParent: parent,
 		// Swap limits are looked for each time: before the first container there may be no cgroup that shows them.
 		Node: func() spec.Node {
-			return withServices(podNode(fixed, f.offers.Read(), f.cgroups.Version == 2 && f.cgroups.LimitsSwap()), m.state.Store)
+			read := podNode(fixed, f.offers.Read(), f.cgroups.Version == 2 && f.cgroups.LimitsSwap())
+			return withServices(read, services(cfg.Runtime, f, r.own), m.state.Store)
 		},
 		Objects: m.state.Store.Object, Files: m.volumes.OpenFile, Extras: []spec.Contributor{files.OfVolumes(m.volumes), ofDevices, ofClaims, m.files.Extras},
 		LastWords: m.files.LastWords, Event: m.state.Events.Add, Connect: r.own.Connect(), Making: r.own.Making(),

@@ -36,8 +36,11 @@ func without(why string) intake.Services {
 	return intake.Services{Without: func() string { return why }}
 }
 
-// withServices adds to the node what pods learn of its services.
-func withServices(n spec.Node, s *store.Store) spec.Node {
+// withServices adds to the node what pods learn of its services, if it serves them.
+func withServices(n spec.Node, served intake.Services, s *store.Store) spec.Node {
+	if served.Without() != "" {
+		return n
+	}
 	n.Services = func(namespace string) (all []*corev1.Service) {
 		objects, _ := s.Objects(node.Service)
 		for _, o := range objects {

@@ -8,6 +8,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"nodal/agent/config"
 	"nodal/host/podnet"
 	"nodal/host/podnet/service"
 	"nodal/node"
@@ -16,28 +17,42 @@ import (
 
 // leads reads from the store where services lead. It is asked after each change of the node, so it remembers its last answer.
 type leads struct {
-	store    *store.Store
-	services []*node.Object
-	slices   []*node.Object
-	going    map[types.UID]bool
-	ports    []service.Port
+	store   *store.Store
+	objects []*node.Object
+	going   map[types.UID]bool
+	ports   []service.Port
 }
 
 var _ podnet.Leads = (*leads)(nil)
 
+// leadsOf tells where services lead; nil on a node that serves none.
+func leadsOf(settings config.Runtime, s *store.Store) podnet.Leads {
+	if settings.NoServices {
+		return nil
+	}
+	return &leads{store: s}
+}
+
 // Ports returns the ports of the services, and whether there is a service.
 func (l *leads) Ports() ([]service.Port, bool) {
-	services, _ := l.store.Objects(node.Service)
-	all, _ := l.store.Objects(node.EndpointSlice)
-	going := l.ending(all)
-	if !slices.Equal(services, l.services) || !slices.Equal(all, l.slices) || !maps.Equal(going, l.going) {
-		l.services, l.slices, l.going = services, all, going
+	all, _ := l.store.ObjectsOf(node.Service, node.EndpointSlice)
+	of := map[node.ObjectKind][]*node.Object{}
+	for _, o := range all {
+		of[o.Kind] = append(of[o.Kind], o)
+	}
+	if len(of[node.Service]) == 0 {
+		*l = leads{store: l.store}
+		return nil, false
+	}
+	going := l.ending(of[node.EndpointSlice])
+	if !slices.Equal(all, l.objects) || !maps.Equal(going, l.going) {
+		l.objects, l.going = all, going
 		l.ports = service.Compile(service.Objects{
-			Services: valuesOf[*corev1.Service](services), Slices: valuesOf[*discoveryv1.EndpointSlice](all),
+			Services: valuesOf[*corev1.Service](of[node.Service]), Slices: valuesOf[*discoveryv1.EndpointSlice](of[node.EndpointSlice]),
 			Going: func(uid types.UID) bool { return going[uid] },
 		})
 	}
-	return l.ports, len(services) > 0
+	return l.ports, true
 }
 
 func valuesOf[T node.Value](objects []*node.Object) (all []T) {

@@ -61,7 +61,7 @@ func Start(
 	}
 	r.hostsWritten(r.hosts.Write())
 	c := Config(dirs, settings, log)
-	r.network = network(c, settings, wishes{s.Store}, &leads{store: s.Store})
+	r.network = network(c, settings, wishes{s.Store}, leadsOf(settings, s.Store))
 	c.SandboxImage, c.Tell, c.Network = sandbox, s.Events.Add, r.network
 	if r.containerd, err = hostruntime.Start(ctx, c); err != nil {
 		return nil, fmt.Errorf("start the node's own container runtime: %w", err)
