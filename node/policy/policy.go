@@ -81,11 +81,15 @@ func (p Policy) CheckObject(object *node.Object, by Poster) []node.Violation {
 	return []node.Violation{{Field: field, Rule: gives + forbids(p.Posters[by], posterOf(by)) + remedy}}
 }
 
-// given returns the field of an object that gives something of the machine to every pod, and what that is.
+// given returns the field of an object that gives something of the machine to every pod or to everyone, and what that is.
 func given(object *node.Object) (field, gives string) {
 	const files = "opens the machine's own files" // through a claim, as a hostPath does
-	volume := object.Volume()
+	volume, service := object.Volume(), node.As[*corev1.Service](object)
 	switch {
+	case service != nil && (service.Spec.Type == corev1.ServiceTypeNodePort || service.Spec.Type == corev1.ServiceTypeLoadBalancer):
+		return "spec.type", "opens a port of the machine"
+	case object.Ref().Kind == node.EndpointSlice: // workloads make those of services that choose pods
+		return "endpoints", "leads from the machine to any address"
 	case volume != nil && volume.Spec.HostPath != nil:
 		return "spec.hostPath", files
 	case volume != nil && volume.Spec.Local != nil:

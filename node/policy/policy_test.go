@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/pod-security-admission/api"
@@ -120,12 +121,20 @@ func TestObjectsThatGiveOfTheMachineNeedThePrivilegedLevel(t *testing.T) {
 		NFS: &corev1.NFSVolumeSource{Server: "files", Path: "/"}}}}
 	driver := &storagev1.CSIDriver{ObjectMeta: metav1.ObjectMeta{Name: "disk"}}
 	driver.SetGroupVersionKind(storagev1.SchemeGroupVersion.WithKind("CSIDriver"))
+	inside := &corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP}}
+	onNode := &corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort}}
+	balanced := &corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer}}
+	slice := &discoveryv1.EndpointSlice{AddressType: discoveryv1.AddressTypeIPv4}
+	slice.SetGroupVersionKind(discoveryv1.SchemeGroupVersion.WithKind("EndpointSlice"))
 	for _, c := range []struct {
 		name  string
 		value node.Value
 		by    Poster
 		field string
 	}{
+		{"an operator's ClusterIP", inside, Operator, ""}, {"an operator's NodePort", onNode, Operator, "spec.type"},
+		{"an operator's LoadBalancer", balanced, Operator, "spec.type"}, {"an admin's NodePort", onNode, Admin, ""},
+		{"an operator's EndpointSlice", slice, Operator, "endpoints"}, {"a workload's EndpointSlice", slice, Workload, ""},
 		{"an operator's hostPath", host, Operator, "spec.hostPath"}, {"an operator's local", local, Operator, "spec.local"},
 		{"an operator's nfs", nfs, Operator, ""}, {"an admin's hostPath", host, Admin, ""}, {"a cluster's local", local, Cluster, ""},
 		{"an operator's CSIDriver", driver, Operator, "spec"}, {"a cluster's CSIDriver", driver, Cluster, ""},
