@@ -84,22 +84,6 @@ func (n *Network) Follow(ctx context.Context, changed func() <-chan struct{}, te
 	}
 }
 
-// FollowServices has packets for services find their pods, whenever these may have changed. An error is told, and tried
-// again at the next change.
-func (n *Network) FollowServices(ctx context.Context, changed func() <-chan struct{}, tell func(error)) {
-	for {
-		next := changed()
-		if err := n.RefreshServices(); err != nil {
-			tell(err)
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-next:
-		}
-	}
-}
-
 // refresh lays the tables down again if something else is wanted of them.
 func (n *Network) refresh() error {
 	c := &n.connected

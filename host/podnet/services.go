@@ -1,6 +1,7 @@
 package podnet
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"nodal/host/podnet/nft"
 	"nodal/host/podnet/service"
@@ -97,7 +99,7 @@ func (n *Network) subnetOfServices(wanted netip.Prefix) (subnet netip.Prefix, er
 		subnet, err = freeServices(n.places.ID, append(taken, n.Subnets()...))
 	}
 	if err == nil && kept.IsValid() {
-		err = letGo(kept) // without the file nobody would know of its route
+		err = letGo(kept) // only the file tells of its route
 	}
 	if err != nil {
 		return netip.Prefix{}, err
@@ -140,6 +142,36 @@ func freeServices(id string, taken []netip.Prefix) (netip.Prefix, error) {
 	}
 	return netip.Prefix{}, errors.New("choose addresses for services: routes of the host cover all of " +
 		"10.96.0.0-10.111.255.255: give a subnet with --service-cidr")
+}
+
+// FollowServices has packets for services find their pods, whenever these may have changed.
+func (n *Network) FollowServices(ctx context.Context, changed func() <-chan struct{}, tell func(error)) {
+	untilDone(ctx, changed, n.RefreshServices, tell)
+}
+
+// untilDone does something at each change. What fails is told once, and tried again ever more rarely.
+func untilDone(ctx context.Context, changed func() <-chan struct{}, do func() error, tell func(error)) {
+	const first, most = time.Second, time.Minute
+	wait, told := first, ""
+	for {
+		next := changed()
+		var again <-chan time.Time
+		if err := do(); err == nil {
+			wait, told = first, ""
+		} else {
+			if err.Error() != told {
+				told = err.Error()
+				tell(err)
+			}
+			again, wait = time.After(wait), min(2*wait, most)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-next:
+		case <-again:
+		}
+	}
 }
 
 // RefreshServices has packets for services find their pods, if something else is wanted of that than before.
