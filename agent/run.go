@@ -94,7 +94,7 @@ func tasks(o Options, f facts, m memory, r runtime, p parts) []task {
 		all = append(all, after(steady(tell), p.reconciler.Looked()))
 	}
 	if r.own != nil {
-		all = append(all, r.own.Run)
+		all = append(all, func(ctx context.Context) error { return r.own.Run(ctx, p.reconciler.Looked()) })
 	}
 	if r.cgroups != nil {
 		all = append(all, steady(func(ctx context.Context) { r.cgroups.Follow(ctx, f.offers.Changed) }))

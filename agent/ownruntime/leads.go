@@ -19,7 +19,7 @@ import (
 type leads struct {
 	store   *store.Store
 	objects []*node.Object
-	going   map[types.UID]bool
+	ended   map[types.UID]bool
 	ports   []service.Port
 }
 
@@ -44,12 +44,15 @@ func (l *leads) Ports() ([]service.Port, bool) {
 		*l = leads{store: l.store}
 		return nil, false
 	}
-	going := l.ending(of[node.EndpointSlice])
-	if !slices.Equal(all, l.objects) || !maps.Equal(going, l.going) {
-		l.objects, l.going = all, going
+	ending := l.ending(of[node.EndpointSlice])
+	if !slices.Equal(all, l.objects) || !maps.Equal(ending, l.ended) {
+		l.objects, l.ended = all, ending
 		l.ports = service.Compile(service.Objects{
 			Services: valuesOf[*corev1.Service](of[node.Service]), Slices: valuesOf[*discoveryv1.EndpointSlice](of[node.EndpointSlice]),
-			Going: func(uid types.UID) bool { return going[uid] },
+			Going: func(uid types.UID) (going, away bool) {
+				away, going = ending[uid]
+				return going, away
+			},
 		})
 	}
 	return l.ports, true
@@ -62,19 +65,30 @@ func valuesOf[T node.Value](objects []*node.Object) (all []T) {
 	return all
 }
 
-// ending returns the pods of slices that are being deleted, or are gone.
-func (l *leads) ending(all []*node.Object) map[types.UID]bool {
-	going := map[types.UID]bool{}
+// ending returns the pods of slices that are being deleted, or are gone. The value says that nothing answers there.
+func (l *leads) ending(all []*node.Object) (going map[types.UID]bool) {
+	going = map[types.UID]bool{}
 	for _, o := range all {
 		for _, e := range node.As[*discoveryv1.EndpointSlice](o).Endpoints {
 			if e.TargetRef == nil || e.TargetRef.UID == "" {
 				continue
 			}
 			view, ok := l.store.View(node.Key{Namespace: e.TargetRef.Namespace, Name: e.TargetRef.Name})
-			if !ok || view.Slot == nil || view.Slot.Pod == nil || view.Slot.Pod.UID() != e.TargetRef.UID || view.Slot.Pod.Deletion != nil {
+			switch {
+			case !ok || view.Slot == nil || view.Slot.Pod == nil || view.Slot.Pod.UID() != e.TargetRef.UID:
+				going[e.TargetRef.UID] = false
+			case stopped(view.Got):
 				going[e.TargetRef.UID] = true
+			case view.Slot.Pod.Deletion != nil:
+				going[e.TargetRef.UID] = false
 			}
 		}
 	}
 	return going
+}
+
+// stopped reports a pod of which no sandbox runs any more, as after a boot of the machine.
+func stopped(got *node.Observed) bool {
+	return got != nil && len(got.Sandboxes) > 0 &&
+		!slices.ContainsFunc(got.Sandboxes, func(s node.Sandbox) bool { return s.State == node.SandboxReady })
 }

@@ -1,6 +1,7 @@
 package ownruntime
 
 import (
+	"context"
 	"net/netip"
 	"slices"
 	"testing"
@@ -75,6 +76,48 @@ func TestServicesLeadWhereTheirSlicesSay(t *testing.T) {
 		if again, _ := l.Ports(); !slices.EqualFunc(again, ports, service.Port.Equal) {
 			t.Errorf("asked again: got %v", again)
 		}
+	}
+}
+
+func TestServicesDoNotLeadToPodsWithoutASandbox(t *testing.T) {
+	pod := &corev1.Pod{}
+	pod.Namespace, pod.Name, pod.UID = "default", "web-pod", "u1"
+	slice := sliceOf("10.89.0.2")
+	slice.Endpoints[0].TargetRef = &corev1.ObjectReference{Namespace: "default", Name: "web-pod", UID: "u1"}
+	s := newStore(t, web(), slice)
+	key := node.KeyOf(pod)
+	if _, err := s.Transact(func(tx *store.Tx) error { tx.Put(key, &node.Slot{Pod: &node.Pod{Object: pod}}); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	l := &leads{store: s}
+	for _, c := range []struct {
+		name string
+		got  *node.Observed
+		want int
+	}{
+		{"one that was not looked at yet", nil, 1},
+		{"one of before the boot", &node.Observed{Sandboxes: []node.Sandbox{{State: node.SandboxNotReady}}}, 0},
+		{"one that runs", &node.Observed{Sandboxes: []node.Sandbox{{State: node.SandboxReady}}}, 1},
+	} {
+		if c.got != nil {
+			s.Observe(key, c.got)
+		}
+		if ports, _ := l.Ports(); len(ports) != 1 || len(ports[0].Backends) != c.want {
+			t.Errorf("%s: got %v, want %d places", c.name, ports, c.want)
+		}
+	}
+}
+
+func TestServicesWaitForTheFirstLook(t *testing.T) {
+	ctx, end := context.WithCancel(t.Context())
+	looked, began := make(chan struct{}), 0
+	end()
+	if followOnce(ctx, looked, func() { began++ }); began != 0 {
+		t.Error("services lead to pods that were not looked at")
+	}
+	close(looked)
+	if followOnce(t.Context(), looked, func() { began++ }); began != 1 {
+		t.Error("services lead nowhere after the look")
 	}
 }
 

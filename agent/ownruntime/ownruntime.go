@@ -196,8 +196,9 @@ func (r *Runtime) Registries() string {
 // Images returns the store of the registry.
 func (r *Runtime) Images() *registry.Store { return r.images }
 
-// Run serves the registry and supervises containerd until the context ends.
-func (r *Runtime) Run(ctx context.Context) error {
+// Run serves the registry and supervises containerd until the context ends. Services lead to pods once these were looked
+// at: after a boot of the machine the slices have addresses from before.
+func (r *Runtime) Run(ctx context.Context, looked <-chan struct{}) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return r.registry.Serve(ctx) })
 	group.Go(func() error {
@@ -209,7 +210,7 @@ func (r *Runtime) Run(ctx context.Context) error {
 		return nil
 	})
 	group.Go(func() error {
-		r.network.FollowServices(ctx, r.store.Changed, r.unled)
+		followOnce(ctx, looked, func() { r.network.FollowServices(ctx, r.store.Changed, r.unled) })
 		return nil
 	})
 	group.Go(func() error {
@@ -218,6 +219,15 @@ func (r *Runtime) Run(ctx context.Context) error {
 	})
 	group.Go(func() error { return r.containerd.Run(ctx) })
 	return group.Wait()
+}
+
+// followOnce begins once the pods were looked at.
+func followOnce(ctx context.Context, looked <-chan struct{}, follow func()) {
+	select {
+	case <-looked:
+		follow()
+	case <-ctx.Done():
+	}
 }
 
 // Close closes the connection to containerd. stop also ends containerd.

@@ -23,8 +23,8 @@ type Port struct {
 type Objects struct {
 	Services []*corev1.Service
 	Slices   []*discoveryv1.EndpointSlice
-	// Going reports a pod that is being deleted: its slice may not say so yet.
-	Going func(types.UID) bool
+	// Going reports a pod that is being deleted, and whether nothing of it answers any more: its slice may not say so yet.
+	Going func(types.UID) (going, away bool)
 }
 
 // Compile returns the ports of all services that have an address, in an order that does not change.
@@ -73,8 +73,13 @@ func (o Objects) backends(s *corev1.Service, of *corev1.ServicePort, all []*disc
 				continue
 			}
 			c, to := e.Conditions, netip.AddrPortFrom(at, port)
-			going := e.TargetRef != nil && o.Going != nil && o.Going(e.TargetRef.UID) && !s.Spec.PublishNotReadyAddresses
+			going, away := false, false
+			if e.TargetRef != nil && o.Going != nil {
+				going, away = o.Going(e.TargetRef.UID)
+			}
+			going = going && !s.Spec.PublishNotReadyAddresses
 			switch {
+			case away:
 			case (c.Ready == nil || *c.Ready) && !going:
 				ready = append(ready, to)
 			case c.Serving == nil || *c.Serving:

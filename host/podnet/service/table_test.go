@@ -41,16 +41,18 @@ func TestAPortLeadsToWhatIsReady(t *testing.T) {
 		name  string
 		all   []discoveryv1.Endpoint
 		going []types.UID
+		away  types.UID
 		want  []string
 	}{
-		{"two that are ready", []discoveryv1.Endpoint{two, one, three}, nil, []string{"10.89.0.2:8080", "10.89.0.3:8080"}},
-		{"one that goes", []discoveryv1.Endpoint{one, two}, []types.UID{"10.89.0.2"}, []string{"10.89.0.3:8080"}},
-		{"all go, and serve", []discoveryv1.Endpoint{one, two}, []types.UID{"10.89.0.2", "10.89.0.3"}, []string{"10.89.0.2:8080", "10.89.0.3:8080"}},
-		{"none serves", []discoveryv1.Endpoint{three}, nil, nil},
+		{"two that are ready", []discoveryv1.Endpoint{two, one, three}, nil, "", []string{"10.89.0.2:8080", "10.89.0.3:8080"}},
+		{"one that goes", []discoveryv1.Endpoint{one, two}, []types.UID{"10.89.0.2"}, "", []string{"10.89.0.3:8080"}},
+		{"all go, and serve", []discoveryv1.Endpoint{one, two}, []types.UID{"10.89.0.2", "10.89.0.3"}, "", []string{"10.89.0.2:8080", "10.89.0.3:8080"}},
+		{"all go, and one is away", []discoveryv1.Endpoint{one, two}, []types.UID{"10.89.0.2", "10.89.0.3"}, "10.89.0.2", []string{"10.89.0.3:8080"}},
+		{"none serves", []discoveryv1.Endpoint{three}, nil, "", nil},
 	} {
 		ports := Compile(Objects{
 			Services: []*corev1.Service{service("web", "10.96.0.20")}, Slices: []*discoveryv1.EndpointSlice{slice("web", c.all...), slice("other", one)},
-			Going: func(uid types.UID) bool { return slices.Contains(c.going, uid) },
+			Going: func(uid types.UID) (going, away bool) { return slices.Contains(c.going, uid), uid == c.away },
 		})
 		var got []string
 		for _, b := range ports[0].Backends {
