@@ -30,7 +30,7 @@ const (
 
 // forget has the kernel forget conversations over UDP with backends that are gone. They have no end of their own: a client
 // that goes on asking would go on getting no answer.
-func forget(gone []service.Link) error {
+func forget(gone map[service.Link]bool) error {
 	if len(gone) == 0 {
 		return nil
 	}
@@ -45,14 +45,10 @@ func forget(gone []service.Link) error {
 	if err != nil {
 		return fmt.Errorf("list connections: %w", err)
 	}
-	wanted := map[service.Link]bool{}
-	for _, l := range gone {
-		wanted[l] = true
-	}
 	var errs []error
 	for _, m := range tracked {
 		original, link, err := readTracked(m.Data)
-		if err != nil || original == nil || !wanted[link] {
+		if err != nil || original == nil || !gone[link] && !gone[link.OnNode()] {
 			continue
 		}
 		attribute, err := netlink.MarshalAttributes([]netlink.Attribute{{Type: unix.NLA_F_NESTED | trackOriginal, Data: original}})

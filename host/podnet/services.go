@@ -221,7 +221,7 @@ func (n *Network) layServices(ports []service.Port) error {
 	return forgetGone(gone)
 }
 
-func forgetGone(gone []service.Link) error {
+func forgetGone(gone map[service.Link]bool) error {
 	if err := forget(gone); err != nil {
 		return fmt.Errorf("forget conversations with pods that are gone: %w", err)
 	}

@@ -128,7 +128,9 @@ func servicesLead(t *testing.T, n *Network, leads *promises, filtered string) er
 	if err := clientsStay(n, leads, port(true, a, b), dialFrom(a), at); err != nil {
 		return err
 	}
-	return errors.Join(survivesFlush(t, n, at, a), conversationsMove(t, n, leads, a, b), cleaned(t, n))
+	byAddress, byPort := netip.MustParseAddrPort("10.111.252.21:53"), netip.AddrPortFrom(onNode.Addr(), 30053)
+	return errors.Join(survivesFlush(t, n, at, a), repeat(5353, a, b), conversationMoves(t, n, leads, byAddress, a, b),
+		conversationMoves(t, n, leads, byPort, a, b), cleaned(t, n))
 }
 
 // clientsStay checks that a client is always led to the same pod.
@@ -163,31 +165,34 @@ func survivesFlush(t *testing.T, n *Network, at netip.AddrPort, a netns) error {
 	return nil
 }
 
-// conversationsMove checks that one socket of UDP is led to another pod when its pod goes.
-func conversationsMove(t *testing.T, n *Network, leads *promises, a, b netns) error {
-	at := netip.MustParseAddrPort("10.111.252.21:53")
-	for _, pod := range []netns{a, b} {
-		if err := pod.repeatUDP(5353); err != nil {
-			return err
-		}
+// repeat has pods answer datagrams.
+func repeat(port int, pods ...netns) (err error) {
+	for _, pod := range pods {
+		err = errors.Join(err, pod.repeatUDP(port))
 	}
-	conn, err := net.Dial("udp", at.String())
+	return err
+}
+
+// conversationMoves checks that one socket of UDP is led to another pod when its pod goes.
+func conversationMoves(t *testing.T, n *Network, leads *promises, to netip.AddrPort, a, b netns) error {
+	var conn net.Conn
 	for _, pod := range []netns{a, b} {
-		*leads = promises{{At: at, Protocol: service.UDP, Backends: []netip.AddrPort{netip.AddrPortFrom(pod.addresses[0], 5353)}}}
+		*leads = promises{{
+			At: netip.MustParseAddrPort("10.111.252.21:53"), Protocol: service.UDP, OnNode: 30053,
+			Backends: []netip.AddrPort{netip.AddrPortFrom(pod.addresses[0], 5353)},
+		}}
 		if err := n.RefreshServices(); err != nil {
 			return err
 		}
 		if conn == nil {
-			if conn, err = net.Dial("udp", at.String()); err != nil {
+			var err error
+			if conn, err = net.Dial("udp", to.String()); err != nil {
 				return err
 			}
 		}
 		if got := ask(conn); got != pod.addresses[0].String() {
-			t.Errorf("%q answers, want %s", got, pod.addresses[0])
+			t.Errorf("at %s %q answers, want %s", to, got, pod.addresses[0])
 		}
-	}
-	if conn == nil {
-		return err
 	}
 	return conn.Close()
 }

@@ -2,6 +2,7 @@ package service
 
 import (
 	"cmp"
+	"maps"
 	"net/netip"
 	"slices"
 
@@ -130,23 +131,35 @@ func (p Port) Equal(o Port) bool {
 	return p.At == o.At && p.Protocol == o.Protocol && p.OnNode == o.OnNode && p.Sticky == o.Sticky && slices.Equal(p.Backends, o.Backends)
 }
 
-// Link is a way from a port to a backend.
+// Link is a way over UDP from a port to a backend. One from a port of the machine has no address: each of the machine's has it.
 type Link struct{ At, Backend netip.AddrPort }
 
-// Gone returns the ways over UDP that there were and are not.
-func Gone(before, after []Port) (gone []Link) {
-	kept := map[Link]bool{}
-	for _, p := range after {
-		for _, b := range p.Backends {
-			kept[Link{p.At, b}] = p.Protocol == UDP
+// OnNode is the way of a port of the machine.
+func (l Link) OnNode() Link {
+	l.At = netip.AddrPortFrom(netip.IPv4Unspecified(), l.At.Port())
+	return l
+}
+
+// links are the ways over UDP of all ports.
+func links(ports []Port) map[Link]bool {
+	all := map[Link]bool{}
+	for _, p := range ports {
+		if p.Protocol != UDP {
+			continue
 		}
-	}
-	for _, p := range before {
 		for _, b := range p.Backends {
-			if l := (Link{p.At, b}); p.Protocol == UDP && !kept[l] {
-				gone = append(gone, l)
+			all[Link{p.At, b}] = true
+			if p.OnNode > 0 {
+				all[Link{netip.AddrPortFrom(p.At.Addr(), p.OnNode), b}.OnNode()] = true
 			}
 		}
 	}
+	return all
+}
+
+// Gone returns the ways over UDP that there were and are not.
+func Gone(before, after []Port) map[Link]bool {
+	gone, kept := links(before), links(after)
+	maps.DeleteFunc(gone, func(l Link, _ bool) bool { return kept[l] })
 	return gone
 }

@@ -122,6 +122,32 @@ func TestAnAddressOfAnEarlierSubnetIsLeftToOthers(t *testing.T) {
 	}
 }
 
+func TestWaysOverUDPAreGoneOnceNothingHasThem(t *testing.T) {
+	at, pod := netip.MustParseAddrPort("10.96.0.20:53"), netip.MustParseAddrPort("10.89.0.2:53")
+	port := func(protocol byte, onNode uint16) Port {
+		return Port{At: at, Protocol: protocol, OnNode: onNode, Backends: []netip.AddrPort{pod}}
+	}
+	const sctp = 132
+	udp, both := []Port{port(UDP, 30053)}, []Port{port(UDP, 30053), port(sctp, 0)}
+	own, onNode := Link{at, pod}, Link{netip.MustParseAddrPort("0.0.0.0:30053"), pod}
+	for _, c := range []struct {
+		name          string
+		before, after []Port
+		want          []Link
+	}{
+		{"the service goes", udp, nil, []Link{own, onNode}},
+		{"its port of the machine goes", udp, []Port{port(UDP, 0)}, []Link{onNode}},
+		{"another protocol stays", both, both[1:], []Link{own, onNode}},
+		{"another protocol comes", udp, both, nil},
+		{"another protocol goes", both, udp, nil},
+	} {
+		got := Gone(c.before, c.after)
+		if len(got) != len(c.want) || slices.ContainsFunc(c.want, func(l Link) bool { return !got[l] }) {
+			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
 func TestClientsStayWhenABackendGoes(t *testing.T) {
 	var all []netip.AddrPort
 	for i := range byte(4) {
