@@ -94,7 +94,7 @@ func (s *stateful) well(p *corev1.Pod) bool {
 // only when the one before it is well.
 func (s *stateful) fit() {
 	calm := true
-	for n := s.start(); n < s.end(); n++ {
+	for _, n := range s.numbers() {
 		s.keep(n)
 		if !s.well(s.pods[n]) {
 			calm = false
@@ -103,10 +103,50 @@ func (s *stateful) fit() {
 			}
 		}
 	}
-	if s.shrink(calm) {
+	if s.shrink(calm && s.missing(s.start()) == 0) {
 		s.update()
 	}
 }
+
+// numbers returns those of the wanted pods that are there, and of the first ones that are missing and may be made now.
+func (s *stateful) numbers() []int {
+	all := s.present(s.start())
+	room := s.room()
+	for n := s.start(); n < s.end() && room > 0; n++ {
+		if s.pods[n] == nil {
+			all = append(all, n)
+			room--
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// room returns how many missing pods one plan makes. While the node has refused pods of the set, the next ones may be refused too.
+func (s *stateful) room() int {
+	if !s.parallel() || s.Trouble[s.of.UID] != "" {
+		return 1
+	}
+	refusals := 0
+	for _, p := range s.pods {
+		refusals += int(count(refused(p)))
+	}
+	return max(0, burst-refusals)
+}
+
+// present returns the numbers of the wanted pods from one on that are there, the lowest first.
+func (s *stateful) present(from int) (all []int) {
+	for n := range s.pods {
+		if s.wanted(n) && n >= from {
+			all = append(all, n)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// missing counts the wanted pods from a number on that are not there. A set may want more than there can be, so none goes over them.
+func (s *stateful) missing(from int) int { return max(0, s.end()-from) - len(s.present(from)) }
 
 // keep has the pod of a number run, if there is none or if the one that there was has ended.
 func (s *stateful) keep(n int) {
@@ -151,17 +191,20 @@ func (s *stateful) update() {
 	}
 	most := max(1, shareOf(s.rolling().MaxUnavailable, int(number(s.of.Spec.Replicas, 1)), true))
 	first := s.start() + int(number(s.rolling().Partition, 0))
-	away := 0
-	for n := first; n < s.end(); n++ {
+	there := s.present(first)
+	away := s.missing(first)
+	for _, n := range there {
 		away += int(count(!s.well(s.pods[n])))
 	}
-	for n := s.end() - 1; n >= first; n-- {
-		p := s.pods[n]
-		well := s.well(p)
-		if away >= most && (well || p == nil || !active(p) || markOf(p) == s.next.Name) {
+	next := s.end() - 1
+	for _, n := range slices.Backward(there) {
+		p, gap := s.pods[n], n != next
+		next = n - 1
+		well, done := s.well(p), !active(p) || markOf(p) == s.next.Name
+		if away >= most && (well || gap || done) {
 			return
 		}
-		if p == nil || !active(p) || markOf(p) == s.next.Name {
+		if done {
 			continue
 		}
 		s.plan.add(Change{Do: DeletePod, Pod: p})

@@ -43,12 +43,7 @@ func (s *stateful) claims(n int) (fine bool) {
 }
 
 func (s *stateful) claim(name types.NamespacedName) *corev1.PersistentVolumeClaim {
-	for _, c := range s.Claims {
-		if c.Namespace == name.Namespace && c.Name == name.Name {
-			return c
-		}
-	}
-	return nil
+	return s.byName[name]
 }
 
 // dropClaims has the claims of a pod go with it, if the set says so. They are in use until it is gone, so they are marked first:

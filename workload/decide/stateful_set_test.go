@@ -2,6 +2,7 @@ package decide
 
 import (
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -157,6 +158,40 @@ func TestASetShrinksFromItsLastPod(t *testing.T) {
 		if got := s.running(); got != "db-0=v1 db-1=v1" || !strings.Contains(s.claims(), "data-db-1") {
 			t.Errorf("%s: after that there are %s and %s", c.name, got, s.claims())
 		}
+	}
+}
+
+func TestASetWantsMorePodsThanThereCanBe(t *testing.T) {
+	s := newSite(t)
+	s.post(statefulOf("v1", parallel, replicasOf(math.MaxInt32)))
+	made := func(plan Plan) (pods, claims int) {
+		for _, c := range plan.Changes {
+			pods += int(count(c.Do == MakePod))
+			_, claim := c.Value.(*corev1.PersistentVolumeClaim)
+			claims += int(count(c.Do == MakeObject && claim))
+		}
+		return pods, claims
+	}
+	s.trouble[s.stateful().UID] = "the node is cordoned"
+	if pods, claims := made(Next(s.look())); pods != 1 || claims != 1 {
+		t.Errorf("while pods cannot be made, a plan makes %d with %d claims", pods, claims)
+	}
+	clear(s.trouble)
+	s.refuses = "OutOfcpu"
+	for i, want := range []int{burst, 0, 0} {
+		if pods, claims := made(s.round()); pods != want || claims != want {
+			t.Errorf("plan %d makes %d pods and %d claims, want %d", i, pods, claims, want)
+		}
+	}
+	s.refuses = ""
+	s.now = s.now.Add(failedWait)
+	for range 4 {
+		s.round()
+	}
+	s.post(statefulOf("v2", parallel, replicasOf(math.MaxInt32)))
+	s.round()
+	if len(s.pods) <= burst {
+		t.Errorf("there are %d pods once the node takes them", len(s.pods))
 	}
 }
 

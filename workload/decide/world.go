@@ -99,6 +99,10 @@ func Next(w World) Plan {
 	p := &Plan{}
 	claimed := map[types.UID]bool{}
 	c := &circle{World: &w, plan: p, claimed: claimed, spent: w.spentPods(), changed: map[types.UID]bool{}}
+	c.byName = map[types.NamespacedName]*corev1.PersistentVolumeClaim{}
+	for _, one := range w.Claims {
+		c.byName[types.NamespacedName{Namespace: one.Namespace, Name: one.Name}] = one
+	}
 	c.services()
 	c.unplaced = len(where(w.podsOfJobs(), refused))
 	for _, d := range w.Deployments {
@@ -134,9 +138,10 @@ func clone(names map[types.NamespacedName]bool) map[types.NamespacedName]bool {
 type circle struct {
 	*World
 	plan    *Plan
-	claimed map[types.UID]bool // pods and objects that have found an owner
-	spent   map[types.UID]bool // ended pods that jobs do not keep
-	changed map[types.UID]bool // objects that the plan changes: their status waits
+	claimed map[types.UID]bool                                     // pods and objects that have found an owner
+	spent   map[types.UID]bool                                     // ended pods that jobs do not keep
+	changed map[types.UID]bool                                     // objects that the plan changes: their status waits
+	byName  map[types.NamespacedName]*corev1.PersistentVolumeClaim // Claims
 
 	unplaced int // pods of jobs that the node has refused for now
 	made     int // pods of jobs that the plan makes beside those that replace such ones
