@@ -81,10 +81,10 @@ func (k *clock) start() {
 		return // its zone is not known here any more: the rules have seen the rest
 	}
 	now := k.Now.In(times.zone)
-	if next := times.Next(now); !next.IsZero() {
+	due := times.last(k.since(), now)
+	if next := times.next(cmp.Or(due, k.since()), now); !next.IsZero() {
 		k.plan.again(next)
 	}
-	due := times.last(k.since(), now)
 	if due.IsZero() || k.late(due) {
 		return
 	}
@@ -180,6 +180,15 @@ func (k *clock) schedule() (times, error) {
 	}
 	parsed, err := cron.ParseStandard(k.of.Spec.Schedule)
 	return times{parsed, zone}, err
+}
+
+// next returns the first time after one moment, or after another if that is over by then. Intervals run from the moment that they
+// are asked for, so no look in the middle of one may begin another.
+func (t times) next(after, now time.Time) time.Time {
+	if next := t.Next(after.In(t.zone)); next.IsZero() || next.After(now) {
+		return next
+	}
+	return t.Next(now)
 }
 
 // last returns the latest time after one moment and not after another; zero if there is none.

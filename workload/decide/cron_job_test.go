@@ -101,6 +101,22 @@ func TestAJobIsMadeAtEachTime(t *testing.T) {
 	}
 }
 
+func TestAnIntervalRunsOnWhileTheNodeIsLookedAt(t *testing.T) {
+	s := newSite(t)
+	s.post(clockOf(func(spec *batchv1.CronJobSpec) { spec.Schedule = "@every 7m" }))
+	for _, minute := range []int{1, 4, 6, 8, 13, 15, 20} {
+		s.now = noon.Add(time.Duration(minute) * time.Minute)
+		s.settle()
+		want := noon.Add(time.Duration(minute/7+1) * 7 * time.Minute)
+		if again := Next(s.look()).Again; !again.Equal(want) {
+			t.Errorf("after %d minutes the next look is at %s, want %s", minute, again, want)
+		}
+	}
+	if got := s.jobTimes(); !slices.Equal(got, []int{7, 14}) {
+		t.Errorf("there are %v", got)
+	}
+}
+
 func TestWhatWasMissedIsMadeOnce(t *testing.T) {
 	for _, c := range []struct {
 		name   string
