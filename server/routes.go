@@ -76,7 +76,7 @@ func routes(
 			}
 			guarded := a.BeforeBody(m.Terms(), m.Name, handler, forbidden)
 			if p.Verb == http.MethodGet && !m.Stream {
-				guarded = inOnePiece(a, guarded)
+				guarded = inOnePiece(a, false, guarded)
 			}
 			table = append(table, route{p.Verb, p.Pattern, m.Right, m.Scope, m.On, guarded})
 		}
@@ -106,16 +106,20 @@ func kubernetes(all []kube.Route, api []method.Method, a *auth.Authenticator, li
 		terms.Scope = cmp.Or(k.Scope, terms.Scope)
 		guarded := a.Before(terms, k.Calls, handler, kube.Refuse)
 		if k.Method == http.MethodGet {
-			guarded = inOnePiece(a, guarded)
+			guarded = inOnePiece(a, k.Watched, guarded)
 		}
 		table = append(table, route{k.Method, k.Pattern, terms.Verb, terms.Scope, method.Full, guarded})
 	}
 	return table
 }
 
-// inOnePiece bounds what a caller keeps in memory of answers that it does not read. Watches have a number of their own.
-func inOnePiece(a *auth.Authenticator, next http.Handler) http.Handler {
+// inOnePiece bounds what a caller keeps in memory of answers that it does not read. Watches have a number of their own; other
+// paths than those that can be watched give no heed to the word.
+func inOnePiece(a *auth.Authenticator, watched bool, next http.Handler) http.Handler {
 	answer := a.InTurn(wire.Prompt(next))
+	if !watched {
+		return answer
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if on, _ := strconv.ParseBool(r.URL.Query().Get("watch")); on {
 			next.ServeHTTP(w, r)

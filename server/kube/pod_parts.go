@@ -37,17 +37,17 @@ var podParts = []part{
 func (s writer) podRoutes(one string) []Route {
 	read := reader{s.resource}
 	routes := []Route{
-		{"POST", one + "/eviction", s.resource.remove, auth.OneNamespace, s.evict, true},
-		{"GET", one + "/status", s.resource.get, auth.OneNamespace, read.get, false},
+		{"POST", one + "/eviction", s.resource.remove, auth.OneNamespace, s.evict, true, false},
+		{"GET", one + "/status", s.resource.get, auth.OneNamespace, read.get, false, false},
 	}
 	for _, path := range []string{one + "/proxy", one + "/proxy/*"} {
-		routes = append(routes, Route{AnyMethod, path, nodev1.ExecService_PortForward_FullMethodName, auth.OneNamespace, s.proxy, false})
+		routes = append(routes, Route{AnyMethod, path, nodev1.ExecService_PortForward_FullMethodName, auth.OneNamespace, s.proxy, false, false})
 	}
 	for name, take := range map[string]partOf{"/ephemeralcontainers": ephemeralContainersOf, "/resize": resourcesOf} {
 		change := s.changePart(take)
-		routes = append(routes, Route{"GET", one + name, s.resource.get, auth.OneNamespace, read.get, false},
-			Route{"PUT", one + name, s.resource.put, auth.OneNamespace, change, true},
-			Route{"PATCH", one + name, s.resource.put, auth.OneNamespace, change, true})
+		routes = append(routes, Route{"GET", one + name, s.resource.get, auth.OneNamespace, read.get, false, false},
+			Route{"PUT", one + name, s.resource.put, auth.OneNamespace, change, true, false},
+			Route{"PATCH", one + name, s.resource.put, auth.OneNamespace, change, true, false})
 	}
 	return routes
 }

@@ -22,6 +22,7 @@ type Route struct {
 	Scope   auth.Scope // narrower than that of the method; empty for the method's own
 	Handler http.HandlerFunc
 	Body    bool // has to be read whole before the handler runs
+	Watched bool // is a list, or a watch if the request says so
 }
 
 // AnyMethod stands for every HTTP method.
@@ -98,23 +99,23 @@ func (r *resource) routes(c clients) []Route {
 	}
 	read, write := reader{r}, writer{r, c, ownersOf(r)}
 	routes := []Route{
-		{"GET", all, r.list, about, read.list, false},
-		{"GET", one, r.get, about, read.get, false},
+		{"GET", all, r.list, about, read.list, false, r.watch != ""},
+		{"GET", one, r.get, about, read.get, false, false},
 	}
 	if r.namespaced {
-		routes = append(routes, Route{"GET", within, r.list, about, read.list, false})
+		routes = append(routes, Route{"GET", within, r.list, about, read.list, false, r.watch != ""})
 	}
 	if r.put != "" {
-		routes = append(routes, Route{"POST", within, r.put, changes, write.create, true},
-			Route{"PUT", one, r.put, changes, write.update, true}, Route{"PATCH", one, r.put, changes, write.patch, true})
+		routes = append(routes, Route{"POST", within, r.put, changes, write.create, true, false},
+			Route{"PUT", one, r.put, changes, write.update, true, false}, Route{"PATCH", one, r.put, changes, write.patch, true, false})
 	}
 	if r.remove != "" {
-		routes = append(routes, Route{"DELETE", one, r.remove, changes, write.remove, true},
-			Route{"DELETE", within, r.remove, changes, write.removeAll, true})
+		routes = append(routes, Route{"DELETE", one, r.remove, changes, write.remove, true, false},
+			Route{"DELETE", within, r.remove, changes, write.removeAll, true, false})
 	}
 	if r.alter != "" {
-		routes = append(routes, Route{"PUT", one, r.alter, auth.WholeNode, write.changeNode, true},
-			Route{"PATCH", one, r.alter, auth.WholeNode, write.changeNode, true})
+		routes = append(routes, Route{"PUT", one, r.alter, auth.WholeNode, write.changeNode, true, false},
+			Route{"PATCH", one, r.alter, auth.WholeNode, write.changeNode, true, false})
 	}
 	if _, kept := r.source.(objects); kept {
 		routes = append(routes, write.workloadRoutes(one)...)

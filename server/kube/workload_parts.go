@@ -48,11 +48,11 @@ func (s writer) workloadRoutes(one string) (routes []Route) {
 		path := one + "/" + p.name
 		switch p.name {
 		case "scale":
-			routes = append(routes, Route{"GET", path, s.resource.get, auth.OneNamespace, s.showScale, false},
-				Route{"PUT", path, s.put, auth.OneNamespace, s.scale, true}, Route{"PATCH", path, s.put, auth.OneNamespace, s.scale, true})
+			routes = append(routes, Route{"GET", path, s.resource.get, auth.OneNamespace, s.showScale, false, false},
+				Route{"PUT", path, s.put, auth.OneNamespace, s.scale, true, false}, Route{"PATCH", path, s.put, auth.OneNamespace, s.scale, true, false})
 		case "status":
-			routes = append(routes, Route{"GET", path, s.resource.get, auth.OneNamespace, read.get, false},
-				Route{"PUT", path, change, auth.OneNamespace, s.changeStatus, true}, Route{"PATCH", path, change, auth.OneNamespace, s.changeStatus, true})
+			routes = append(routes, Route{"GET", path, s.resource.get, auth.OneNamespace, read.get, false, false},
+				Route{"PUT", path, change, auth.OneNamespace, s.changeStatus, true, false}, Route{"PATCH", path, change, auth.OneNamespace, s.changeStatus, true, false})
 		}
 	}
 	return routes
