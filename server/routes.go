@@ -76,7 +76,7 @@ func routes(
 			}
 			guarded := a.BeforeBody(m.Terms(), m.Name, handler, forbidden)
 			if p.Verb == http.MethodGet && !m.Stream {
-				guarded = inOnePiece(a, false, guarded)
+				guarded = inOnePiece(a, false, guarded, forbidden)
 			}
 			table = append(table, route{p.Verb, p.Pattern, m.Right, m.Scope, m.On, guarded})
 		}
@@ -106,7 +106,7 @@ func kubernetes(all []kube.Route, api []method.Method, a *auth.Authenticator, li
 		terms.Scope = cmp.Or(k.Scope, terms.Scope)
 		guarded := a.Before(terms, k.Calls, handler, kube.Refuse)
 		if k.Method == http.MethodGet {
-			guarded = inOnePiece(a, k.Watched, guarded)
+			guarded = inOnePiece(a, k.Watched, guarded, kube.Refuse)
 		}
 		table = append(table, route{k.Method, k.Pattern, terms.Verb, terms.Scope, method.Full, guarded})
 	}
@@ -115,8 +115,8 @@ func kubernetes(all []kube.Route, api []method.Method, a *auth.Authenticator, li
 
 // inOnePiece bounds what a caller keeps in memory of answers that it does not read. Watches have a number of their own; other
 // paths than those that can be watched give no heed to the word.
-func inOnePiece(a *auth.Authenticator, watched bool, next http.Handler) http.Handler {
-	answer := a.InTurn(wire.Prompt(next))
+func inOnePiece(a *auth.Authenticator, watched bool, next http.Handler, refuse func(http.ResponseWriter, error)) http.Handler {
+	answer := a.InTurn(wire.Prompt(next), refuse)
 	if !watched {
 		return answer
 	}
@@ -203,7 +203,7 @@ func unauthenticatedCall(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusOK)
 }
 
-// forbidden answers a caller that may not make a call.
+// forbidden answers a caller that may not make a call, or not now.
 func forbidden(w http.ResponseWriter, err error) { wire.WriteStatus(w, status.Convert(err)) }
 
 func notFound(w http.ResponseWriter, r *http.Request) {

@@ -38,7 +38,7 @@ func TestWatchesWaitForNoAnswer(t *testing.T) {
 			handler := inOnePiece(&auth.Authenticator{}, watched[c.pattern], http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 				begun <- struct{}{}
 				<-end
-			}))
+			}), kube.Refuse)
 			for range 100 {
 				go handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/"+c.query, nil))
 			}

@@ -4,11 +4,19 @@ import (
 	"context"
 	"net/http"
 	"sync"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"nodal/node"
 )
 
 // mostAnswers bounds the answers in one piece that an identity is given at a time. Each is whole in memory until the client has
 // read it, and a list may have megabytes.
 const mostAnswers = 8
+
+// longestWait bounds how long a request waits for its turn: clients that read slowly could have it wait for hours.
+const longestWait = 30 * time.Second
 
 // turns has requests of one identity wait for each other.
 type turns struct {
@@ -57,15 +65,20 @@ func (t *turns) part(key string) {
 	}
 }
 
-// InTurn gives each identity a few answers in one piece at a time; its other requests wait.
-func (a *Authenticator) InTurn(next http.Handler) http.Handler {
+// InTurn gives each identity a few answers in one piece at a time; its other requests wait, and are refused after a while.
+func (a *Authenticator) InTurn(next http.Handler, refused func(http.ResponseWriter, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id, _ := From(r.Context())
-		leave, ok := a.turns.wait(r.Context(), id.key())
-		if !ok {
-			return // the client is gone
+		ctx, cancel := context.WithTimeout(r.Context(), longestWait)
+		leave, ok := a.turns.wait(ctx, id.key())
+		cancel()
+		switch {
+		case ok:
+			defer leave()
+			next.ServeHTTP(w, r)
+		case r.Context().Err() == nil:
+			refused(w, refuse(codes.ResourceExhausted, node.ErrNotReady,
+				"%q has not read %d answers yet that it asked for before, and is given no more at a time; it has waited %s", id.Name, mostAnswers, longestWait))
 		}
-		defer leave()
-		next.ServeHTTP(w, r)
 	})
 }

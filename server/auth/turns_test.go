@@ -4,8 +4,13 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 func TestAnIdentityIsGivenAFewAnswersAtATime(t *testing.T) {
@@ -17,7 +22,7 @@ func TestAnIdentityIsGivenAFewAnswersAtATime(t *testing.T) {
 			id, _ := From(r.Context())
 			begun <- id.Name
 			<-read
-		}))
+		}), func(http.ResponseWriter, error) { t.Error("a request is refused before it has waited") })
 		ask := func(ctx context.Context, name, path string) {
 			r := httptest.NewRequestWithContext(NewContext(ctx, Identity{Name: name}), http.MethodGet, path, nil)
 			go handler.ServeHTTP(httptest.NewRecorder(), r)
@@ -58,5 +63,32 @@ func TestAnIdentityIsGivenAFewAnswersAtATime(t *testing.T) {
 		if len(a.turns.open) != 0 {
 			t.Errorf("%d identities are remembered, want none", len(a.turns.open))
 		}
+	})
+}
+
+func TestARequestDoesNotWaitForItsTurnForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, read := &Authenticator{}, make(chan struct{})
+		var refusals []error
+		handler := a.InTurn(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-read }), func(_ http.ResponseWriter, err error) {
+			refusals = append(refusals, err)
+		})
+		started := time.Now()
+		ask := func() {
+			ctx := NewContext(t.Context(), Identity{Name: "viewer"})
+			handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, "/v1/pods", nil))
+		}
+		for range mostAnswers {
+			go ask()
+		}
+		synctest.Wait()
+		ask()
+		if waited := time.Since(started); waited != longestWait || len(refusals) != 1 {
+			t.Fatalf("after %s there are %d refusals", waited, len(refusals))
+		}
+		if err := refusals[0]; status.Code(err) != codes.ResourceExhausted || !strings.Contains(err.Error(), "has not read 8 answers") {
+			t.Errorf("the refusal is %v", err)
+		}
+		close(read)
 	})
 }

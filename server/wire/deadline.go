@@ -12,7 +12,11 @@ const WriteTimeout = time.Minute
 // place for as long as the connection stands. The deadline covers the write alone, since
 // HTTP/2 ends a stream whose deadline passes, even in a silence.
 func InTime(control *http.ResponseController, write func() error) error {
-	_ = control.SetWriteDeadline(time.Now().Add(WriteTimeout))
+	return by(control, time.Now().Add(WriteTimeout), write)
+}
+
+func by(control *http.ResponseController, deadline time.Time, write func() error) error {
+	_ = control.SetWriteDeadline(deadline)
 	err := write()
 	_ = control.SetWriteDeadline(time.Time{})
 	return err
@@ -26,18 +30,22 @@ func EndInTime(control *http.ResponseController) {
 // mostWrite bounds what is written under one deadline, so that a slow client has time for a large answer.
 const mostWrite = 256 << 10
 
-// Prompt gives up on a client that does not read. It is for answers in one piece.
+// mostAnswer bounds how long a client may take for the whole of an answer in one piece.
+const mostAnswer = 10 * time.Minute
+
+// Prompt gives up on a client that does not read, or too slowly for the answer to end. It is for answers in one piece.
 func Prompt(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
 		defer EndInTime(control)
-		next.ServeHTTP(prompt{w, control}, r)
+		next.ServeHTTP(prompt{w, control, time.Now().Add(mostAnswer)}, r)
 	})
 }
 
 type prompt struct {
 	http.ResponseWriter
 	control *http.ResponseController
+	end     time.Time // of the whole answer
 }
 
 // Unwrap is for http.ResponseController.
@@ -46,7 +54,11 @@ func (p prompt) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 func (p prompt) Write(b []byte) (written int, err error) {
 	for {
 		piece := b[:min(len(b), mostWrite)]
-		err := InTime(p.control, func() error {
+		deadline := time.Now().Add(WriteTimeout)
+		if p.end.Before(deadline) {
+			deadline = p.end
+		}
+		err := by(p.control, deadline, func() error {
 			n, err := p.ResponseWriter.Write(piece)
 			written += n
 			return err

@@ -23,8 +23,11 @@ func (l oneConn) Close() error   { return nil }
 func (l oneConn) Addr() net.Addr { return &net.UnixAddr{} }
 
 func TestALargeAnswerWaitsForASlowClientAndNotForASilentOne(t *testing.T) {
-	body := bytes.Repeat([]byte("0123456789abcdef"), 4*mostWrite/16)
-	for name, pause := range map[string]time.Duration{"slow": WriteTimeout / 2, "silent": 2 * WriteTimeout} {
+	for name, c := range map[string]struct {
+		pause  time.Duration
+		pieces int
+	}{"slow": {WriteTimeout / 2, 4}, "silent": {2 * WriteTimeout, 4}, "too slow": {WriteTimeout * 3 / 4, 16}} {
+		body := bytes.Repeat([]byte("0123456789abcdef"), c.pieces*mostWrite/16)
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				there, here := net.Pipe() // a pipe has no buffer
@@ -41,15 +44,18 @@ func TestALargeAnswerWaitsForASlowClientAndNotForASilentOne(t *testing.T) {
 				if _, err := io.WriteString(here, "GET / HTTP/1.1\r\nHost: node\r\nConnection: close\r\n\r\n"); err != nil {
 					t.Fatal(err)
 				}
-				got := int64(0)
+				got, begun := int64(0), time.Now()
 				for err := error(nil); err == nil; {
-					time.Sleep(pause)
+					time.Sleep(c.pause)
 					var n int64
 					n, err = io.CopyN(io.Discard, here, mostWrite)
 					got += n
 				}
 				if err := <-written; (err == nil) != (name == "slow") || (got > int64(len(body))) != (name == "slow") {
 					t.Errorf("the write ended with %v after %d bytes", err, got)
+				}
+				if took := time.Since(begun); took > mostAnswer+c.pause {
+					t.Errorf("the client had %s", took)
 				}
 			})
 		})
