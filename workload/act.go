@@ -34,6 +34,8 @@ func (r *Runner) do(ctx context.Context, c decide.Change) time.Time {
 		return time.Time{}
 	case err == nil || ctx.Err() != nil:
 		return time.Time{}
+	case code == codes.Aborted && c.Do == decide.MakeObject:
+		return now.Add(sulk) // one with its name that a look may pass over; a watch tells of others
 	case code == codes.Aborted, c.Do != decide.MakePod && code == codes.NotFound:
 		return now.Add(gap) // it is not as it was
 	case c.Do != decide.MakePod && code == codes.FailedPrecondition:

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"nodal/workload/decide"
@@ -54,5 +55,17 @@ func TestWhyAPodCannotBeMadeIsLoggedOnce(t *testing.T) {
 			t.Errorf("the trouble is %q, want %q", why, step.why)
 		}
 		now = now.Add(sulk)
+	}
+}
+
+// A slice whose label others took away has the name of the one that is wanted, and no look shows it.
+func TestAnObjectWhoseNameIsTakenIsTriedAgainLater(t *testing.T) {
+	now := time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
+	r := New(Config{API: &refuser{err: status.Error(codes.Aborted, "it is there")}, Clock: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler)})
+	slice := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web-x", ResourceVersion: "1"}}
+	for deed, want := range map[decide.Deed]time.Duration{decide.MakeObject: sulk, decide.ChangeObject: gap} {
+		if again := r.do(t.Context(), decide.Change{Do: deed, Value: slice}); !again.Equal(now.Add(want)) {
+			t.Errorf("%s: again after %s, want %s", deed, again.Sub(now), want)
+		}
 	}
 }
