@@ -77,15 +77,29 @@ func (r *Runner) Run(ctx context.Context) {
 		pause(ctx, gap)
 		timer.Stop()
 		if !again.IsZero() {
-			timer.Reset(max(0, again.Sub(r.Clock())))
+			timer.Reset(wait(again.Sub(r.Clock()), what.clock))
 		}
 	}
 }
 
-// needs says what has to be watched beside workloads.
+// needs says what has to be watched beside workloads, and whether the clock has to be.
 type needs struct {
 	pods bool // there are workloads
 	node bool // there are DaemonSets
+
+	clock bool // there are CronJobs, whose times follow the clock
+}
+
+// longest bounds a wait for the time of a CronJob: a timer knows nothing of a clock that is set, or that ran on while the machine
+// slept.
+const longest = time.Minute
+
+// wait returns how long a timer runs until a moment that is so far away.
+func wait(away time.Duration, clock bool) time.Duration {
+	if clock {
+		away = min(away, longest)
+	}
+	return max(0, away)
 }
 
 // turn takes one look and does what follows from it. It returns when time alone may bring more to do, and what to watch.
@@ -97,7 +111,7 @@ func (r *Runner) turn(ctx context.Context) (again time.Time, what needs) {
 		}
 		return r.Clock().Add(retry), needs{pods: true, node: len(world.DaemonSets) > 0}
 	}
-	what = needs{pods: !world.Empty(), node: len(world.DaemonSets) > 0}
+	what = needs{pods: !world.Empty(), node: len(world.DaemonSets) > 0, clock: len(world.CronJobs) > 0}
 	plan := decide.Next(world)
 	again = plan.Again
 	soonest := func(at time.Time) {
