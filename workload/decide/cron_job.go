@@ -97,8 +97,8 @@ func (k *clock) start() {
 	running := where(k.jobs, func(j *batchv1.Job) bool { return jobEnded(j) == "" })
 	switch k.of.Spec.ConcurrencyPolicy {
 	case batchv1.ForbidConcurrent:
-		if len(running) > 0 {
-			return // until these have ended
+		if slices.ContainsFunc(k.Jobs, func(j *batchv1.Job) bool { return ownedBy(j, k.of.UID) && jobEnded(j) == "" }) {
+			return // until these have ended; those that are deleted still have pods
 		}
 	case batchv1.ReplaceConcurrent:
 		for _, j := range running {

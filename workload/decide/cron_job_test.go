@@ -167,6 +167,22 @@ func TestJobsOfOneClockSideBySide(t *testing.T) {
 	}
 }
 
+func TestAJobThatIsDeletedStillRunsForItsClock(t *testing.T) {
+	s := newSite(t)
+	s.post(clockOf(func(spec *batchv1.CronJobSpec) { spec.ConcurrencyPolicy = batchv1.ForbidConcurrent }))
+	s.until(6)
+	job := s.look().Jobs[0]
+	marked := s.objects[node.NewObject(job).Ref()]
+	marked.SetDeletionTimestamp(new(metav1.NewTime(s.now))) // in the foreground: its pod still runs
+	s.stamp(marked)
+	s.now = noon.Add(11 * time.Minute)
+	for _, c := range Next(s.look()).Changes {
+		if c.Do == MakeObject {
+			t.Errorf("%s is made beside it", c.Value.GetName())
+		}
+	}
+}
+
 func TestOldJobsOfAClockGo(t *testing.T) {
 	s := newSite(t)
 	s.post(clockOf(func(spec *batchv1.CronJobSpec) {
