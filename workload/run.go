@@ -29,6 +29,7 @@ type Runner struct {
 	objects   nodev1.ObjectsServiceClient
 	node      nodev1.NodeServiceClient
 	trouble   map[types.UID]trouble // by workload
+	told      map[types.UID]string  // faults of workloads that are in the log
 }
 
 // trouble says why a pod could not be made, and since when.
@@ -113,6 +114,7 @@ func (r *Runner) turn(ctx context.Context) (again time.Time, what needs) {
 	}
 	what = needs{pods: !world.Empty(), node: len(world.DaemonSets) > 0, clock: len(world.CronJobs) > 0}
 	plan := decide.Next(world)
+	r.tell(plan.Faults)
 	again = plan.Again
 	soonest := func(at time.Time) {
 		if !at.IsZero() && (again.IsZero() || at.Before(again)) {
@@ -126,6 +128,16 @@ func (r *Runner) turn(ctx context.Context) (again time.Time, what needs) {
 		soonest(r.do(ctx, c))
 	}
 	return again, what
+}
+
+// tell logs each fault of a workload once.
+func (r *Runner) tell(faults map[types.UID]string) {
+	for uid, why := range faults {
+		if r.told[uid] != why {
+			r.Log.Warn("cannot run a workload", "err", why)
+		}
+	}
+	r.told = faults
 }
 
 // bell wakes one sleeper, however often it rings.

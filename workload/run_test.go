@@ -3,6 +3,7 @@ package workload
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,6 +18,7 @@ import (
 type clocked struct {
 	grpc.ClientConnInterface
 	looks int
+	zone  string
 }
 
 func (n *clocked) Invoke(_ context.Context, _ string, asked, answer any, _ ...grpc.CallOption) error {
@@ -27,7 +29,7 @@ func (n *clocked) Invoke(_ context.Context, _ string, asked, answer any, _ ...gr
 	n.looks++
 	object, err := structpb.NewStruct(map[string]any{
 		"metadata": map[string]any{"namespace": "default", "name": "tick", "uid": "u1", "creationTimestamp": "2026-11-27T12:00:00Z"},
-		"spec":     map[string]any{"schedule": "0 0 * * *"},
+		"spec":     map[string]any{"schedule": "0 0 * * *", "timeZone": n.zone},
 	})
 	answer.(*nodev1.ListObjectsResponse).Objects = []*nodev1.Object{{Kind: "CronJob", Namespace: "default", Name: "tick", Revision: 1, Object: object}}
 	return err
@@ -42,7 +44,7 @@ func (n *clocked) NewStream(ctx context.Context, _ *grpc.StreamDesc, _ string, _
 func TestTheTimeOfACronJobFollowsTheClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
-		api := &clocked{}
+		api := &clocked{zone: "UTC"}
 		noon := time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
 		r := New(Config{API: api, Clock: func() time.Time { return noon }, Log: slog.New(slog.DiscardHandler)})
 		go r.Run(ctx)
@@ -57,4 +59,25 @@ func TestTheTimeOfACronJobFollowsTheClock(t *testing.T) {
 		stop()
 		synctest.Wait()
 	})
+}
+
+func TestAZoneThatIsGoneIsToldOnce(t *testing.T) {
+	var text strings.Builder
+	noon := time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
+	api := &clocked{zone: "Mars/Base"}
+	r := New(Config{API: api, Clock: func() time.Time { return noon }, Log: slog.New(slog.NewTextHandler(&text, nil))})
+	for _, step := range []struct {
+		zone  string
+		again time.Duration
+		told  int // from the beginning on
+	}{{"Mars/Base", time.Minute, 1}, {"Mars/Base", time.Minute, 1}, {"UTC", 12 * time.Hour, 1}, {"Mars/Base", time.Minute, 2}} {
+		api.zone = step.zone
+		again, _ := r.turn(t.Context())
+		if n := strings.Count(text.String(), "unknown time zone Mars/Base"); n != step.told || !again.Equal(noon.Add(step.again)) {
+			t.Errorf("%s: told %d times, and again at %s:\n%s", step.zone, n, again, text.String())
+		}
+	}
+	if !strings.Contains(text.String(), "CronJob default/tick") {
+		t.Errorf("it is not named:\n%s", text.String())
+	}
 }

@@ -78,6 +78,8 @@ func jobEnded(j *batchv1.Job) batchv1.JobConditionType {
 func (k *clock) start() {
 	times, err := k.schedule()
 	if err != nil {
+		k.plan.Faults[k.of.UID] = fmt.Sprintf("CronJob %s/%s: %s", k.of.Namespace, k.of.Name, err)
+		k.plan.again(k.Now.Add(time.Minute))
 		return // its zone is not known here any more: the rules have seen the rest
 	}
 	now := k.Now.In(times.zone)

@@ -60,6 +60,8 @@ func uidsOf[T metav1.Object](all []T) (uids []types.UID) {
 type Plan struct {
 	Changes []Change
 	Again   time.Time // when time alone may change the plan; zero if it does not
+
+	Faults map[types.UID]string // why workloads do not run, where no status says so
 }
 
 // Change is one step. It names one object, and fails if that is not as it was.
@@ -96,7 +98,7 @@ func (p *Plan) again(at time.Time) {
 // Next returns what to do. Services come first: pods that replace others are found before those go. Deployments are next: the pods of a set that they shrink are not made.
 func Next(w World) Plan {
 	w.Taken = clone(w.Taken)
-	p := &Plan{}
+	p := &Plan{Faults: map[types.UID]string{}}
 	claimed := map[types.UID]bool{}
 	c := &circle{World: &w, plan: p, claimed: claimed, spent: w.spentPods(), changed: map[types.UID]bool{}}
 	c.byName = map[types.NamespacedName]*corev1.PersistentVolumeClaim{}
