@@ -1,8 +1,8 @@
 // What an editor has read, so that it does not overwrite what others change meanwhile.
 import { signal } from "@preact/signals";
-import type { GetObjectResponse, GetPodResponse } from "../api/gen";
+import type { GetObjectResponse, GetPodResponse, PlanResponse } from "../api/gen";
 import { ApiError, perform } from "../api/request";
-import { getObject, getPod } from "../pure/calls";
+import { getObject, getPod, planManifests } from "../pure/calls";
 import { objectsOf } from "../pure/documents";
 import { manifestOf, manifestOfObject } from "../pure/manifest";
 import type { PodName } from "../pure/health";
@@ -58,10 +58,16 @@ const aborted = 10; // the code of gRPC: the object has changed
 
 const namesIn = (bundle: string) => objectsOf(bundle).map(({ kind, metadata }) => `${kind}/${metadata?.namespace ?? "default"}/${metadata?.name}`);
 
+/** holds reports whether a bundle has the object that was read. An empty one could. */
+function holds(bundle: string, read: Reading): boolean {
+  const names = namesIn(bundle);
+  return names.length === 0 || names.includes(namesIn(read.text)[0]!);
+}
+
 /** unlessOvertaken sends a bundle. If what was read is all of it, the change has the revision until which nothing else has changed. */
 export async function unlessOvertaken<T>(read: Reading | null, bundle: string, change: (since: string) => Promise<T>): Promise<T> {
+  if (!read || !holds(bundle, read)) return change("");
   const names = namesIn(bundle);
-  if (!read || (names.length > 0 && !names.includes(namesIn(read.text)[0]!))) return change("");
   for (let left = most; ; left--) {
     const now = await present(read);
     if (now?.text !== read.text) throw new Overtaken(`${read.name} ${now ? "has changed since it was read here" : "is gone"}.`);
@@ -78,6 +84,15 @@ export async function unlessOvertaken<T>(read: Reading | null, bundle: string, c
 export async function applyRead(bundle: string, change: (since: string) => Promise<void>): Promise<void> {
   const before = reading.value;
   await unlessOvertaken(before, bundle, change);
-  const now = before && (await present(before).catch(() => before));
+  const now = before && holds(bundle, before) ? await applied(before, bundle).catch(() => before) : before;
   if (reading.value === before) reading.value = now;
+}
+
+/** applied reads what a bundle has made of an object. If others have changed that already, what was read before stays, so that
+ *  the next change is overtaken. The revision does not tell: the status of the object counts for it. */
+async function applied(before: Reading, bundle: string): Promise<Reading | null> {
+  const now = await present(before);
+  if (!now) return null;
+  const { outcomes = [] } = await perform<PlanResponse>(planManifests(), bundle);
+  return outcomes.every(({ result }) => result === "RESULT_UNCHANGED") ? now : before;
 }

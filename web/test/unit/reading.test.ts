@@ -66,10 +66,26 @@ describe("unlessOvertaken", () => {
 describe("what the editor has read", () => {
   afterEach(() => vi.unstubAllGlobals());
 
+  const planned = (result: string) => vi.stubGlobal("fetch", () => Promise.resolve(Response.json({ outcomes: [{ result }] })));
+
   it("is read again after a change, so that the next one is guarded too", async () => {
+    planned("RESULT_UNCHANGED");
     reading.value = read(["a", "7"], ["mine", "8"]);
     await applyRead(bundle, () => Promise.resolve());
     expect([reading.value?.text, reading.value?.revision]).toEqual([manifest("mine"), "8"]);
+  });
+
+  it("is not what others make of it right after a change", async () => {
+    planned("RESULT_UPDATED");
+    reading.value = read(["a", "7"], ["theirs", "9"]);
+    await applyRead(bundle, () => Promise.resolve());
+    await expect(applyRead(bundle, () => Promise.resolve())).rejects.toThrow(Overtaken);
+  });
+
+  it("stays while another object is changed", async () => {
+    const before = (reading.value = read(["theirs", "9"]));
+    await applyRead(manifest("x", "other"), () => Promise.resolve());
+    expect(reading.value).toBe(before);
   });
 
   it("stays after a change that fails", async () => {
