@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,7 +18,7 @@ import (
 // clocked is a node with one CronJob. It counts the looks.
 type clocked struct {
 	grpc.ClientConnInterface
-	looks int
+	looks atomic.Int32
 	zone  string
 }
 
@@ -26,7 +27,7 @@ func (n *clocked) Invoke(_ context.Context, _ string, asked, answer any, _ ...gr
 	if !ok || of.GetKind() != "cronjobs" {
 		return nil
 	}
-	n.looks++
+	n.looks.Add(1)
 	object, err := structpb.NewStruct(map[string]any{
 		"metadata": map[string]any{"namespace": "default", "name": "tick", "uid": "u1", "creationTimestamp": "2026-11-27T12:00:00Z"},
 		"spec":     map[string]any{"schedule": "0 0 * * *", "timeZone": n.zone},
@@ -50,10 +51,10 @@ func TestTheTimeOfACronJobFollowsTheClock(t *testing.T) {
 		go r.Run(ctx)
 		time.Sleep(time.Second)
 		synctest.Wait()
-		before := api.looks
+		before := api.looks.Load()
 		time.Sleep(10 * longest)
 		synctest.Wait()
-		if n := api.looks - before; n < 9 || n > 10 {
+		if n := api.looks.Load() - before; n < 9 || n > 10 {
 			t.Errorf("there are %d looks in ten minutes", n)
 		}
 		stop()
