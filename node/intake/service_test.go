@@ -59,6 +59,18 @@ func TestAPortThatMovesWithinAServiceIsGivenOnce(t *testing.T) {
 	}
 }
 
+func TestAPortOfOneProtocolIsNotHadForAnother(t *testing.T) {
+	b := newBench(t)
+	b.in.Services.Busy = func(p corev1.Protocol, _ int32) bool { return p == "UDP" }
+	if _, err := b.service("a", "type: NodePort, ports: [{port: 80, nodePort: 30080}]"); err != nil {
+		t.Fatal(err)
+	}
+	_, err := b.service("a", "type: NodePort, ports: [{name: a, port: 80, nodePort: 30080}, {name: b, port: 80, protocol: UDP, nodePort: 30080}]")
+	if err == nil || !strings.Contains(err.Error(), "spec.ports[1].nodePort: provided port is already allocated") {
+		t.Errorf("got %v, want a refusal", err)
+	}
+}
+
 func TestAHeadlessServiceOfAnotherTypeGetsAnAddress(t *testing.T) {
 	b := newBench(t)
 	for _, spec := range []string{"clusterIP: None", "clusterIP: None, ports: [{port: 80}]", "ports: [{port: 80}]"} {
