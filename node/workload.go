@@ -58,6 +58,9 @@ func (o *Object) Copy() *corev1.Pod {
 	return pod
 }
 
+// AnnotationGoesAfter is on a claim that its StatefulSet deletes once a pod, whose UID it has, is gone.
+const AnnotationGoesAfter = "nodal.node/goes-after"
+
 // SetClaim names the claim that a set makes from one of its templates for the pod of a number.
 func SetClaim(set *appsv1.StatefulSet, template, n int) string {
 	return fmt.Sprintf("%s-%s-%d", set.Spec.VolumeClaimTemplates[template].Name, set.Name, n)

@@ -42,6 +42,7 @@ func (c *circle) statefulSet(of *appsv1.StatefulSet) {
 			s.current = r
 		}
 	}
+	s.settleClaims()
 	s.fit()
 	s.history.forget(of.Spec.RevisionHistoryLimit, s.lives)
 	s.putStatus()
@@ -174,8 +175,9 @@ func (s *stateful) shrink(calm bool) bool {
 		}
 		none = false
 		if p.DeletionTimestamp == nil && (calm || s.parallel()) {
-			s.dropClaims(n)
-			s.plan.add(Change{Do: DeletePod, Pod: p})
+			if s.leavesItsClaims(n, p) {
+				s.plan.add(Change{Do: DeletePod, Pod: p})
+			}
 		}
 		if !s.parallel() {
 			return false

@@ -46,18 +46,60 @@ func (s *stateful) claim(name types.NamespacedName) *corev1.PersistentVolumeClai
 	return s.byName[name]
 }
 
-// dropClaims has the claims of a pod go with it, if the set says so. They are in use until it is gone, so they are marked first:
-// no crash between the two leaves them behind.
-func (s *stateful) dropClaims(n int) {
+// drops reports whether claims go with the pods that are one too many.
+func (s *stateful) drops() bool {
 	policy := s.of.Spec.PersistentVolumeClaimRetentionPolicy
-	if policy == nil || policy.WhenScaled != appsv1.DeletePersistentVolumeClaimRetentionPolicyType {
-		return
-	}
+	return policy != nil && policy.WhenScaled == appsv1.DeletePersistentVolumeClaimRetentionPolicyType
+}
+
+// leavesItsClaims reports whether a pod that is not wanted may go: its claims say then that they go after it, if the set wants
+// that, so that no crash leaves them behind. They are deleted once the pod is gone, and not if it is wanted again before.
+func (s *stateful) leavesItsClaims(n int, p *corev1.Pod) bool {
+	noted := true
 	for i := range s.of.Spec.VolumeClaimTemplates {
-		if c := s.claim(s.keyOf(node.SetClaim(s.of, i, n))); c != nil && c.DeletionTimestamp == nil {
+		c := s.claim(s.keyOf(node.SetClaim(s.of, i, n)))
+		if !s.drops() || c == nil || c.DeletionTimestamp != nil || c.Annotations[node.AnnotationGoesAfter] == string(p.UID) {
+			continue
+		}
+		noted = false
+		s.note(c, string(p.UID))
+	}
+	return noted
+}
+
+// note writes on a claim after which pod it goes; "" means that it stays.
+func (s *stateful) note(c *corev1.PersistentVolumeClaim, pod string) {
+	next := c.DeepCopy()
+	if delete(next.Annotations, node.AnnotationGoesAfter); pod != "" {
+		metav1.SetMetaDataAnnotation(&next.ObjectMeta, node.AnnotationGoesAfter, pod)
+	}
+	s.plan.add(Change{Do: ChangeObject, Value: next})
+}
+
+// settleClaims deletes claims whose pod has gone, and keeps those whose pod is wanted again.
+func (s *stateful) settleClaims() {
+	for _, c := range s.Claims {
+		if c.Annotations[node.AnnotationGoesAfter] == "" || c.DeletionTimestamp != nil || !node.SetClaims(s.of, c) {
+			continue
+		}
+		switch n := s.numberOf(c); {
+		case n < 0:
+		case s.wanted(n) || !s.drops():
+			s.note(c, "")
+		case s.pods[n] == nil:
 			s.plan.add(Change{Do: DeleteObject, Value: c})
 		}
 	}
+}
+
+// numberOf returns the number of the pod that a claim is for.
+func (s *stateful) numberOf(c *corev1.PersistentVolumeClaim) int {
+	for _, t := range s.of.Spec.VolumeClaimTemplates {
+		if n := node.NumberIn(t.Name+"-"+s.of.Name, c.Name); n >= 0 {
+			return n
+		}
+	}
+	return -1
 }
 
 func (s *stateful) putStatus() {

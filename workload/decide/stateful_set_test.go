@@ -11,6 +11,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"nodal/node"
@@ -311,6 +312,33 @@ func TestAStatefulSetComesToItsEndInChaos(t *testing.T) {
 		}
 		if status := s.stateful().Status; status.ReadyReplicas != 3 || status.CurrentRevision != status.UpdateRevision {
 			t.Fatalf("seed %d: the status is %+v", seed, status)
+		}
+	}
+}
+
+// A set that shrinks may be wanted larger again at any moment, and the agent may end between any two calls. A pod that runs
+// then has the data that it had.
+func TestAPodThatIsWantedAgainKeepsItsClaim(t *testing.T) {
+	for calls := range 6 {
+		s := newSite(t)
+		s.post(statefulOf("v1", dropWhenScaled, replicasOf(2)))
+		s.settle()
+		was := map[string]types.UID{}
+		for _, c := range s.look().Claims {
+			was[c.Name] = c.UID
+		}
+		s.post(statefulOf("v1", dropWhenScaled, replicasOf(1)))
+		for range calls {
+			if changes := Next(s.look()).Changes; len(changes) > 0 && s.pods["db-1"] != nil {
+				s.take(changes[0])
+			}
+		}
+		s.post(statefulOf("v1", dropWhenScaled, replicasOf(2)))
+		s.settle()
+		for _, c := range s.look().Claims {
+			if c.DeletionTimestamp != nil || c.Annotations[node.AnnotationGoesAfter] != "" || s.pods["db-1"] == nil || was[c.Name] != c.UID {
+				t.Errorf("after %d calls there is %s %s, deleted %v, %v", calls, c.Name, c.UID, c.DeletionTimestamp, c.Annotations)
+			}
 		}
 	}
 }
