@@ -86,7 +86,7 @@ spec:
   schedule: "@every 1s"
   timeZone: Etc/UTC
   concurrencyPolicy: Forbid
-  successfulJobsHistoryLimit: 1
+  successfulJobsHistoryLimit: 2 # of two jobs of the same second, the name decides which one is older
   jobTemplate:
     spec:
       template:
