@@ -12,3 +12,13 @@ func OwnCondition(kind corev1.PodConditionType) bool {
 	}
 	return false
 }
+
+// IsReady reports whether a pod is ready.
+func IsReady(s *corev1.PodStatus) bool {
+	for i := range s.Conditions {
+		if s.Conditions[i].Type == corev1.PodReady {
+			return s.Conditions[i].Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}

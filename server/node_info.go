@@ -150,7 +150,7 @@ func (s *nodeService) count(views []store.View) *nodev1.PodCounts {
 		if pod.Phase == corev1.PodRunning {
 			n.Running++
 		}
-		if isReady(&pod) {
+		if node.IsReady(&pod) {
 			n.Ready++
 		}
 		if v.Slot.Pod.Deletion != nil {

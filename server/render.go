@@ -76,7 +76,7 @@ func summary(v store.View, object *corev1.Pod) *nodev1.Pod {
 	pod := &nodev1.Pod{
 		Namespace: v.Key.Namespace, Name: v.Key.Name, Uid: string(object.UID),
 		Revision: v.Revision, Source: string(v.Slot.Pod.Source), Phase: phases[object.Status.Phase],
-		Ready: isReady(&object.Status), Restarts: restarts(&object.Status),
+		Ready: node.IsReady(&object.Status), Restarts: restarts(&object.Status),
 		AcceptedAt: timestamppb.New(v.Slot.Pod.Accepted),
 	}
 	pod.Reason, pod.Message = reasonOf(object)
@@ -137,15 +137,6 @@ func (r *renderer) render(v store.View) (rendered, error) {
 	return rendered{revision: v.Revision, object: text, summary: beside}, err
 }
 
-func isReady(s *corev1.PodStatus) bool {
-	for i := range s.Conditions {
-		if s.Conditions[i].Type == corev1.PodReady {
-			return s.Conditions[i].Status == corev1.ConditionTrue
-		}
-	}
-	return false
-}
-
 func restarts(s *corev1.PodStatus) int32 {
 	var n int32
 	for _, list := range [][]corev1.ContainerStatus{s.InitContainerStatuses, s.ContainerStatuses} {
@@ -165,7 +156,7 @@ func reasonOf(object *corev1.Pod) (reason, message string) {
 			" on"
 	case s.Reason != "":
 		return s.Reason, s.Message
-	case isReady(s):
+	case node.IsReady(s):
 		return "", ""
 	}
 	for _, list := range [][]corev1.ContainerStatus{s.InitContainerStatuses, s.ContainerStatuses} {

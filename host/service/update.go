@@ -43,10 +43,9 @@ const (
 type Stage string
 
 const (
-	Trying    Stage = "Trying"    // the new program runs, or is about to
-	GoingBack Stage = "GoingBack" // the previous program is put in its place
-	Updated   Stage = "Updated"
-	WentBack  Stage = "WentBack"
+	Trying   Stage = "Trying" // the new program runs, or is about to
+	Updated  Stage = "Updated"
+	WentBack Stage = "WentBack"
 )
 
 // Update is an update of the program, in a record that outlives a loss of power.
@@ -168,6 +167,15 @@ func (c Config) PlaceUpdate() Step { return place{c.path(next), c.path(Program)}
 
 // GoBack is the step that puts the previous program in place.
 func (c Config) GoBack() Step { return place{c.path(Previous), c.path(Program)} }
+
+// IsBack reports whether that step was taken, which a full disk may keep from the record.
+func (c Config) IsBack() bool {
+	_, err := os.Lstat(c.path(Previous))
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// DropUpdate is the step that removes a new program which is not put in place.
+func (c Config) DropUpdate() Step { return remove{c.path(next)} }
 
 // Restart is the step that has systemd start the program that is in place now.
 func Restart() Step { return run{"systemctl", "restart", unitName} }

@@ -55,6 +55,9 @@ func TestAnUpdateThatIsCutShortIsFinishedOrTakenBack(t *testing.T) {
 		if got := m.content(t, m.path(finisher)); got != m.content(t, m.Program) {
 			t.Errorf("after %d steps the unit would run %q", cut, got)
 		}
+		if m.IsBack() {
+			t.Errorf("after %d steps nothing has run yet, and it counts as taken back", cut)
+		}
 		for range 2 { // each step may be repeated
 			m.do(t, []Step{m.PlaceUpdate()})
 			if got := m.content(t, m.path(Program)); got != "new "+stampOfOurs {
@@ -63,8 +66,8 @@ func TestAnUpdateThatIsCutShortIsFinishedOrTakenBack(t *testing.T) {
 		}
 		for range 2 {
 			m.do(t, []Step{m.GoBack()})
-			if got := m.content(t, m.path(Program)); got != "old "+stampOfOurs {
-				t.Errorf("after %d steps the way back leads to %q", cut, got)
+			if got := m.content(t, m.path(Program)); got != "old "+stampOfOurs || !m.IsBack() {
+				t.Errorf("after %d steps the way back leads to %q, and was taken: %t", cut, got, m.IsBack())
 			}
 		}
 	}

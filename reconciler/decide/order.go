@@ -38,7 +38,7 @@ func unready(site node.Site, slot *node.Slot, got *node.Observed) (why string, s
 	}
 	s := status.Of(site, slot, got)
 	switch {
-	case s.Phase == corev1.PodSucceeded && slot.Result != nil || s.Phase != corev1.PodFailed && isReady(s):
+	case s.Phase == corev1.PodSucceeded && slot.Result != nil || s.Phase != corev1.PodFailed && node.IsReady(&s):
 		return "", false
 	case s.Phase == corev1.PodFailed && s.Reason != "":
 		return "it has failed: " + s.Reason, true
@@ -46,15 +46,6 @@ func unready(site node.Site, slot *node.Slot, got *node.Observed) (why string, s
 		return "it has failed", true
 	}
 	return "it is not ready", false
-}
-
-func isReady(s corev1.PodStatus) bool {
-	for _, c := range s.Conditions {
-		if c.Type == corev1.PodReady {
-			return c.Status == corev1.ConditionTrue
-		}
-	}
-	return false
 }
 
 // trails reports whether the pod waits for others that have to be ready first.

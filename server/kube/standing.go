@@ -40,10 +40,8 @@ func standingOf(p *corev1.Pod) string {
 	if word != "Completed" || !running {
 		return word
 	}
-	for _, c := range p.Status.Conditions {
-		if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
-			return "Running"
-		}
+	if node.IsReady(&p.Status) {
+		return "Running"
 	}
 	return "NotReady"
 }

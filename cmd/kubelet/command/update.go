@@ -19,6 +19,7 @@ import (
 	"nodal/agent/config"
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/host/service"
+	"nodal/node"
 )
 
 const updateUsage = `Usage:
@@ -86,7 +87,7 @@ func (u *selfUpdate) begin(ctx context.Context, file string) error {
 	defer prepared.Close()
 	plan, err := u.examine(ctx, program)
 	if err != nil {
-		return err
+		return errors.Join(err, u.config.DropUpdate().Do(ctx))
 	}
 	steps, err := u.config.BeginUpdate(plan)
 	if err != nil {
@@ -154,7 +155,7 @@ func versionOf(ctx context.Context, program string) (string, error) {
 func readyPods(ctx context.Context, socket string) (ready []service.ReadyPod, err error) {
 	pods, err := podsOf(ctx, socket)
 	for _, p := range pods {
-		if isReady(p) && stays(p) {
+		if node.IsReady(&p.Status) && stays(p) {
 			one := service.ReadyPod{UID: string(p.UID), Namespace: p.Namespace, Name: p.Name}
 			if owner := metav1.GetControllerOf(p); owner != nil {
 				one.Owner = string(owner.UID)
@@ -186,13 +187,4 @@ func podsOf(ctx context.Context, socket string) (pods []*corev1.Pod, err error) 
 // stays reports whether a pod is meant to run for good. Others may end during an update by themselves.
 func stays(p *corev1.Pod) bool {
 	return p.DeletionTimestamp == nil && (p.Spec.RestartPolicy == "" || p.Spec.RestartPolicy == corev1.RestartPolicyAlways)
-}
-
-func isReady(p *corev1.Pod) bool {
-	for _, c := range p.Status.Conditions {
-		if c.Type == corev1.PodReady {
-			return c.Status == corev1.ConditionTrue
-		}
-	}
-	return false
 }

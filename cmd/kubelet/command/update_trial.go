@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"nodal/host/service"
+	"nodal/node"
 )
 
 const (
@@ -69,8 +70,8 @@ func (t *trial) lacks(s sight) error {
 	there, ready := map[string]bool{}, map[string]bool{} // by UID of the pod, or of the object that looks after it
 	for _, p := range s.pods {
 		there[string(p.UID)] = true
-		ready[string(p.UID)] = isReady(p)
-		if owner := metav1.GetControllerOf(p); owner != nil && isReady(p) {
+		ready[string(p.UID)] = node.IsReady(&p.Status)
+		if owner := metav1.GetControllerOf(p); owner != nil && node.IsReady(&p.Status) {
 			ready[string(owner.UID)] = true
 		}
 	}
@@ -93,20 +94,21 @@ func (u *selfUpdate) end(ctx context.Context) error {
 		return err
 	}
 	if done.Stage == service.Trying {
-		if done, err = u.try(ctx, done); err != nil {
+		why, err := u.try(ctx, done)
+		if err != nil {
 			return err
 		}
-		if err := u.config.Record(done); err != nil {
-			return err
+		done.Stage = service.Updated
+		if why != nil {
+			done.Stage, done.Reason = service.WentBack, why.Error()
+			fmt.Fprintf(u.Out, "going back to %s: %s\n", done.From, done.Reason)
+			if err := u.take(ctx, []service.Step{u.config.GoBack()}); err != nil {
+				return err
+			}
+			if _, present, err := service.Agent(ctx); err != nil || !present {
+				u.restart(ctx)
+			}
 		}
-	}
-	if done.Stage == service.GoingBack {
-		fmt.Fprintf(u.Out, "going back to %s: %s\n", done.From, done.Reason)
-		if err := u.take(ctx, []service.Step{u.config.GoBack()}); err != nil {
-			return err
-		}
-		u.restart(ctx)
-		done.Stage = service.WentBack
 		if err := u.config.Record(done); err != nil {
 			return err
 		}
@@ -114,27 +116,26 @@ func (u *selfUpdate) end(ctx context.Context) error {
 	return u.take(ctx, u.config.EndUpdate())
 }
 
-// try puts the new program in place, starts it and looks at it until it is as it should be or its time is over. An end of this process in
-// between is no verdict.
-func (u *selfUpdate) try(ctx context.Context, done service.Update) (service.Update, error) {
+// try puts the new program in place, starts it and looks at it until it is as it should be or its time is over. It returns why
+// the update has to be taken back, if it has. An end of this process in between is no verdict.
+func (u *selfUpdate) try(ctx context.Context, done service.Update) (why, err error) {
+	if u.config.IsBack() {
+		return errors.New("the new program was taken back before"), nil
+	}
 	if err := u.take(ctx, []service.Step{u.config.PlaceUpdate()}); err != nil {
-		return done, err
+		return nil, err
 	}
 	t := trial{wanted: done.Pods, deadline: time.Now().Add(done.Within)}
 	u.restart(ctx)
 	for {
 		s := look(ctx, done.Socket)
 		if ctx.Err() != nil {
-			return done, ctx.Err()
+			return nil, ctx.Err()
 		}
-		over, why := t.judge(s)
-		switch {
-		case over && why == nil:
-			done.Stage = service.Updated
-			return done, nil
-		case over:
-			done.Stage, done.Reason = service.GoingBack, fmt.Sprintf("after %s: %v", done.Within, why)
-			return done, nil
+		if over, why := t.judge(s); over && why != nil {
+			return fmt.Errorf("after %s: %w", done.Within, why), nil
+		} else if over {
+			return nil, nil
 		}
 		select {
 		case <-ctx.Done():
