@@ -44,12 +44,10 @@ func (r *Runner) do(ctx context.Context, c decide.Change) time.Time {
 		r.troubled(c, status.Convert(err).Message(), now)
 		return now.Add(gap) // the status of a set says so
 	}
-	if c.Do == decide.MakeObject {
-		retry := now.Add(sulk)
-		r.Log.Warn("cannot "+string(c.Do)+" of a workload", "object", nameOf(c), "err", err)
-		return retry
-	}
 	r.Log.Warn("cannot "+string(c.Do)+" of a workload", "object", nameOf(c), "err", err)
+	if c.Do == decide.MakeObject {
+		return now.Add(sulk)
+	}
 	return now.Add(retry)
 }
 

@@ -76,7 +76,7 @@ func Flags(fs *pflag.FlagSet, o *Options) {
 	fs.BoolP("help", "h", false, "print this text and exit")
 	fs.StringVar(&o.HostnameOverride, "hostname-override", "", "`name` of the node (default: the host's name in lower case)")
 	fs.StringVar(&o.NodeIP, "node-ip", "", "`IP` of the node, or one IPv4 and one IPv6 joined by a comma; 0.0.0.0 or :: for one of that family (default: that of the last start, of the node's name in /etc/hosts or DNS, or of the default route)")
-	fs.StringVar(&o.SandboxImage, "pod-infra-container-image", "", "pause `image` of the built-in runtime (default: the bundled one, or "+DefaultSandboxImage+")")
+	fs.StringVar(&o.SandboxImage, "pod-infra-container-image", "", "pause `image` of the built-in runtime; most pods take its files and are held by a program of the node (default: the bundled image, or "+DefaultSandboxImage+")")
 	fs.StringVar(&o.ProviderConfig, "image-credential-provider-config", "", "CredentialProviderConfig `file`, or a directory of such files")
 	fs.StringVar(&o.ProviderPrograms, "image-credential-provider-bin-dir", "", "`directory` of the credential provider programs")
 	fs.BoolVar(&o.StopRuntime, "stop-runtime-on-exit", false, "stop the built-in container runtime when the kubelet stops; containers keep running")

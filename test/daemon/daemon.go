@@ -136,6 +136,15 @@ func (d *Daemon) HTTP() *http.Client { return d.agent.HTTP() }
 // Unavailable if the process ends during the call.
 func (d *Daemon) Conn() *grpc.ClientConn { return d.conn }
 
+// Apply posts a manifest.
+func (d *Daemon) Apply(manifest string) {
+	d.t.Helper()
+	_, err := nodev1.NewManifestsServiceClient(d.conn).Apply(d.t.Context(), &nodev1.ApplyRequest{Manifest: manifest})
+	if err != nil {
+		d.t.Fatalf("apply: %v", err)
+	}
+}
+
 // Delete starts the deletion of a pod in the default namespace.
 func (d *Daemon) Delete(name string) {
 	d.t.Helper()

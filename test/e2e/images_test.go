@@ -121,10 +121,7 @@ func TestAnImportedImageIsRemovedForGood(t *testing.T) {
 	d.Import("busybox")
 	const image = "nodal.test/busybox:1"
 	use := func(name string) {
-		manifest := &nodev1.ApplyRequest{Manifest: shell(name, "exec sleep 1000").yaml()}
-		if _, err := nodev1.NewManifestsServiceClient(d.Conn()).Apply(t.Context(), manifest); err != nil {
-			t.Fatal(err)
-		}
+		d.Apply(shell(name, "exec sleep 1000").yaml())
 	}
 	remove := func() error {
 		_, err := nodev1.NewImagesServiceClient(d.Conn()).RemoveImage(t.Context(), &nodev1.RemoveImageRequest{Image: image})

@@ -39,42 +39,35 @@ func TestPodsOfTheOwnRuntimeAreHeldToNetworkPolicies(t *testing.T) {
 	t.Parallel()
 	d := daemon.StartAlone(t)
 	d.Import("busybox")
-	apply := func(manifest string) {
-		t.Helper()
-		_, err := nodev1.NewManifestsServiceClient(d.Conn()).Apply(t.Context(), &nodev1.ApplyRequest{Manifest: manifest})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 	web := shell("web", "echo hello >/index.html; exec httpd -f -p 8080 -h /")
 	web.labels = map[string]string{"app": "web"}
-	apply(web.yaml() + "    readinessProbe: {httpGet: {port: 8080, path: /index.html}, periodSeconds: 1}\n")
+	d.Apply(web.yaml() + "    readinessProbe: {httpGet: {port: 8080, path: /index.html}, periodSeconds: 1}\n")
 	pods := d.Await("the server is ready", func(p daemon.Pods) bool { return p.Ready("web") })
 	page := "http://" + pods["web"].GetPodIps()[0] + ":8080/index.html"
 
-	apply(reader("friend", "friend", page, "exec timeout 10 wget -q -O /dev/null PAGE"))
+	d.Apply(reader("friend", "friend", page, "exec timeout 10 wget -q -O /dev/null PAGE"))
 	d.Await("a pod reads the page at once, without a policy", func(p daemon.Pods) bool { return p.Ready("friend") })
 
-	apply(networkPolicy("web", "{podSelector: {matchLabels: {app: web}}}"))
+	d.Apply(networkPolicy("web", "{podSelector: {matchLabels: {app: web}}}"))
 	d.Await("a policy without rules keeps it out, and not the node's probe", func(p daemon.Pods) bool {
 		return !p.Ready("friend") && p.Ready("web")
 	})
 
-	apply(networkPolicy("web", "{podSelector: {matchLabels: {app: web}}, ingress: [{from: [{podSelector: {matchLabels: {app: friend}}}]}]}"))
+	d.Apply(networkPolicy("web", "{podSelector: {matchLabels: {app: web}}, ingress: [{from: [{podSelector: {matchLabels: {app: friend}}}]}]}"))
 	d.Await("a policy lets it in", func(p daemon.Pods) bool { return p.Ready("friend") })
 	const mayNot = "if timeout 2 wget -q -O /dev/null PAGE; then exit 1; fi"
-	apply(reader("stranger", "stranger", page, mayNot))
-	apply(reader("other", "friend", page, "exec timeout 10 wget -q -O /dev/null PAGE"))
+	d.Apply(reader("stranger", "stranger", page, mayNot))
+	d.Apply(reader("other", "friend", page, "exec timeout 10 wget -q -O /dev/null PAGE"))
 	d.Await("the first packet of a pod that may read arrives, and that of another does not", func(p daemon.Pods) bool {
 		return p.Ready("other") && p["stranger"].GetPhase() == nodev1.PodPhase_POD_PHASE_RUNNING && !p.Ready("stranger")
 	})
 
-	apply(reader("stranger", "friend", page, mayNot))
+	d.Apply(reader("stranger", "friend", page, mayNot))
 	d.Await("labels that change let a pod in", func(p daemon.Pods) bool { return p.Ready("stranger") })
 
 	d.Kill()
 	d.Launch()
-	apply(networkPolicy("web", "{podSelector: {matchLabels: {app: web}}}"))
+	d.Apply(networkPolicy("web", "{podSelector: {matchLabels: {app: web}}}"))
 	d.Await("the next agent applies a change to pods of the last", func(p daemon.Pods) bool {
 		return !p.Ready("friend") && !p.Ready("other") && !p.Ready("stranger") && p.Ready("web")
 	})
@@ -88,13 +81,6 @@ func TestNetworkPoliciesHoldAtHostPortsAndWhileNoAgentRuns(t *testing.T) {
 	t.Parallel()
 	d := daemon.StartAlone(t)
 	d.Import("busybox")
-	apply := func(manifest string) {
-		t.Helper()
-		_, err := nodev1.NewManifestsServiceClient(d.Conn()).Apply(t.Context(), &nodev1.ApplyRequest{Manifest: manifest})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 	free, err := net.Listen("tcp", ":0")
 	if err != nil {
 		t.Fatal(err)
@@ -103,14 +89,14 @@ func TestNetworkPoliciesHoldAtHostPortsAndWhileNoAgentRuns(t *testing.T) {
 	free.Close()
 	web := shell("web", "exec httpd -f -p 8080 -h /")
 	web.labels = map[string]string{"app": "web"}
-	apply(web.yaml() + fmt.Sprintf("    ports: [{containerPort: 8080, hostPort: %d}]\n", port))
+	d.Apply(web.yaml() + fmt.Sprintf("    ports: [{containerPort: 8080, hostPort: %d}]\n", port))
 	naps := map[string]string{"friend": "86021", "stranger": "86022"}
 	for name, nap := range naps {
 		p := shell(name, "exec sleep "+nap)
 		p.labels = map[string]string{"app": name}
-		apply(p.yaml())
+		d.Apply(p.yaml())
 	}
-	apply(networkPolicy("web", "{podSelector: {matchLabels: {app: web}}, ingress: [{from: [{podSelector: {matchLabels: {app: friend}}}]}]}"))
+	d.Apply(networkPolicy("web", "{podSelector: {matchLabels: {app: web}}, ingress: [{from: [{podSelector: {matchLabels: {app: friend}}}]}]}"))
 	pods := d.Await("all run", func(p daemon.Pods) bool { return p.Ready("web") && p.Ready("friend") && p.Ready("stranger") })
 
 	friend, stranger := pidOfNap(t, naps["friend"]), pidOfNap(t, naps["stranger"])

@@ -8,7 +8,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	nodev1 "nodal/api/gen/node/v1"
 	"nodal/test/claim"
 	"nodal/test/daemon"
 )
@@ -20,10 +19,7 @@ func TestPodsOfTheOwnRuntimeGetAddressesOfThePodCIDR(t *testing.T) {
 	const subnet = "10.96.211.32/27" // outside the range from which nodes choose by themselves
 	d := daemon.StartAlone(t, "--pod-cidr="+subnet)
 	d.Import("busybox")
-	manifest := &nodev1.ApplyRequest{Manifest: shell("web", "exec sleep 1000").yaml()}
-	if _, err := nodev1.NewManifestsServiceClient(d.Conn()).Apply(t.Context(), manifest); err != nil {
-		t.Fatal(err)
-	}
+	d.Apply(shell("web", "exec sleep 1000").yaml())
 	d.Await("the pod runs on an address of the subnet", func(p daemon.Pods) bool {
 		return p.Ready("web") && slices.ContainsFunc(p["web"].GetPodIps(), func(ip string) bool {
 			address, err := netip.ParseAddr(ip)

@@ -61,10 +61,7 @@ func TestAFailedPullNamesTheReasonOfItsRegistry(t *testing.T) {
 		{"absent", host(open) + "/team/app:1", []string{"not found", "manifest unknown"}},
 		{"mirrored", "mirrored.test/team/app:1", []string{"http://" + refusing, "connection refused"}},
 	} {
-		manifest := &nodev1.ApplyRequest{Manifest: strings.ReplaceAll(shell(c.pod, "exec sleep 1000").yaml(), "nodal.test/busybox:1", c.image)}
-		if _, err := nodev1.NewManifestsServiceClient(d.Conn()).Apply(t.Context(), manifest); err != nil {
-			t.Fatal(err)
-		}
+		d.Apply(strings.ReplaceAll(shell(c.pod, "exec sleep 1000").yaml(), "nodal.test/busybox:1", c.image))
 		all := func(text string) bool {
 			for _, want := range c.want {
 				if !strings.Contains(text, want) {

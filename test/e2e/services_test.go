@@ -25,22 +25,16 @@ func TestAServiceLeadsToReadyPods(t *testing.T) {
 	t.Parallel()
 	d := daemon.StartAlone(t)
 	d.Import("busybox")
-	apply := func(manifest string) {
-		t.Helper()
-		if _, err := nodev1.NewManifestsServiceClient(d.Conn()).Apply(t.Context(), &nodev1.ApplyRequest{Manifest: manifest}); err != nil {
-			t.Fatal(err)
-		}
-	}
 	page := func(name, app string) string {
 		p := shell(name, "echo hello >/index.html; exec httpd -f -p 8080 -h /")
 		p.labels = map[string]string{"app": app}
 		return p.yaml() + "    readinessProbe: {httpGet: {port: 8080, path: /index.html}, periodSeconds: 1}\n"
 	}
-	apply("apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: default}\nspec: {type: NodePort, selector: {app: web}, ports: [{port: 80, targetPort: 8080}]}\n")
+	d.Apply("apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: default}\nspec: {type: NodePort, selector: {app: web}, ports: [{port: 80, targetPort: 8080}]}\n")
 	web := serviceNamed(t, d, "web")
-	apply(page("one", "web"))
+	d.Apply(page("one", "web"))
 	visitor := shell("visitor", "exec sleep 1000")
-	apply(visitor.yaml() + "    readinessProbe: {exec: {command: [sh, -c, 'timeout 2 wget -q -O /dev/null http://$WEB_SERVICE_HOST:$WEB_SERVICE_PORT/index.html']}, periodSeconds: 1, failureThreshold: 1, timeoutSeconds: 5}\n")
+	d.Apply(visitor.yaml() + "    readinessProbe: {exec: {command: [sh, -c, 'timeout 2 wget -q -O /dev/null http://$WEB_SERVICE_HOST:$WEB_SERVICE_PORT/index.html']}, periodSeconds: 1, failureThreshold: 1, timeoutSeconds: 5}\n")
 	pods := d.Await("a pod reads a page of the service", func(p daemon.Pods) bool { return p.Ready("visitor") && p.Ready("one") })
 	byAddress := fmt.Sprintf("http://%s/index.html", web.Spec.ClusterIP)
 	wantPage(t, byAddress)
@@ -53,9 +47,9 @@ func TestAServiceLeadsToReadyPods(t *testing.T) {
 	d.Kill()
 	wantPage(t, byAddress)
 	d.Launch()
-	apply(page("one", "other"))
+	d.Apply(page("one", "other"))
 	d.Await("a service without pods leads nowhere", func(p daemon.Pods) bool { return !p.Ready("visitor") && p.Ready("one") })
-	apply(page("two", "web"))
+	d.Apply(page("two", "web"))
 	d.Await("the next agent leads to a new pod", func(p daemon.Pods) bool { return p.Ready("visitor") && p.Ready("two") })
 	wantPage(t, byAddress)
 }

@@ -95,7 +95,8 @@ func (p *Plan) again(at time.Time) {
 	}
 }
 
-// Next returns what to do. Services come first: pods that replace others are found before those go. Deployments are next: the pods of a set that they shrink are not made.
+// Next returns what to do. Services come first: pods that replace others are found before those go. Deployments are next: the
+// pods of a set that they shrink are not made.
 func Next(w World) Plan {
 	w.Taken = clone(w.Taken)
 	p := &Plan{Faults: map[types.UID]string{}}
